@@ -33,6 +33,7 @@ LABELS: Mapping[str, str] = {
     "buffer_memory": "the producer's buffer",
 }
 """Maps each code to its name."""
+_UNKNOWN = "an unknown amount"
 
 
 def verdict_text(code: str, numbers: Mapping[str, float]) -> str:
@@ -70,7 +71,9 @@ def _gc(numbers: Mapping[str, float]) -> str:
 def _cpu(numbers: Mapping[str, float]) -> str:
     if "sending_wait_fraction" in numbers:
         used = [f"{numbers['sending_cpu_cores']:.2f} cores"] if "sending_cpu_cores" in numbers else []
-        used += [f"{numbers['codec_fraction']:.0%} of the CPU time in the codec"] if "codec_fraction" in numbers else []
+        used += (
+            [f"{_share(numbers['codec_fraction'])} of the CPU time in the codec"] if "codec_fraction" in numbers else []
+        )
         shown = f" ({', '.join(used)})" if used else ""
         return (
             "CPU was the bottleneck: the producer's threads compressed and waited for Kafka only "
@@ -80,13 +83,13 @@ def _cpu(numbers: Mapping[str, float]) -> str:
         return (
             "CPU was the bottleneck: the container hit its CPU limit in "
             f"{_percent(numbers, 'cpu_throttled_fraction')} of scheduling periods "
-            f"(threshold {THROTTLED_PERIODS_FRACTION:.0%})."
+            f"(threshold {_share(THROTTLED_PERIODS_FRACTION)})."
         )
     used_by = {"brokers": "broker_cpu_cores", "sending threads": "sending_cpu_cores"}
     shares = [f"{who} {numbers[name]:.2f} cores" for who, name in used_by.items() if name in numbers]
     return (
         "CPU was the bottleneck: the machine's cores were busy "
-        f"{_percent(numbers, 'host_cpu_busy_fraction')} of the time (threshold {BUSY_CPU_FRACTION:.0%}"
+        f"{_percent(numbers, 'host_cpu_busy_fraction')} of the time (threshold {_share(BUSY_CPU_FRACTION)}"
         f"{''.join(f'; {share}' for share in shares)})."
     )
 
@@ -97,12 +100,12 @@ def _network(numbers: Mapping[str, float]) -> str:
         unseen = "" if is_seen else " A broker that reads slowly would look the same from here."
         return (
             "The network was the bottleneck: data sent to the brokers was unacknowledged "
-            f"{_percent(numbers, 'link_wait_fraction')} of the time (threshold {LINK_WAIT_FRACTION:.0%}; round trip "
-            f"{_ms(numbers, 'round_trip_ms')}, minimum {_ms(numbers, 'least_round_trip_ms')}).{unseen}"
+            f"{_percent(numbers, 'link_wait_fraction')} of the time (threshold {_share(LINK_WAIT_FRACTION)}; round "
+            f"trip {_ms(numbers, 'round_trip_ms')}, minimum {_ms(numbers, 'least_round_trip_ms')}).{unseen}"
         )
     return (
         f"The network was the bottleneck: the interface ran at {_percent(numbers, 'nic_busy_fraction')} of its speed "
-        f"(threshold {BUSY_NIC_FRACTION:.0%})."
+        f"(threshold {_share(BUSY_NIC_FRACTION)})."
     )
 
 
@@ -116,12 +119,12 @@ def _disk(numbers: Mapping[str, float]) -> str:
         wrote = f"; the disk wrote {numbers['disk_write_mib_s']:,.1f} MiB/s" if "disk_write_mib_s" in numbers else ""
         return (
             "The brokers' disk was the bottleneck: all active tasks were stalled on I/O "
-            f"{_percent(numbers, 'io_stall_fraction')} of the time (threshold {STALLED_FRACTION:.0%}){wrote}."
+            f"{_percent(numbers, 'io_stall_fraction')} of the time (threshold {_share(STALLED_FRACTION)}){wrote}."
         )
     busy, taken = _percent(numbers, "disk_busy_fraction"), _ms(numbers, "disk_await_ms")
     return (
         f"The brokers' disk was the bottleneck: it was busy {busy} of the time, and an operation took {taken} "
-        f"(thresholds {BUSY_DISK_FRACTION:.0%}, {LONG_AWAIT_MS:.0f} ms)."
+        f"(thresholds {_share(BUSY_DISK_FRACTION)}, {LONG_AWAIT_MS:.0f} ms)."
     )
 
 
@@ -144,12 +147,16 @@ def _buffer_memory(numbers: Mapping[str, float]) -> str:
 def _idle(threads: str, name: str, numbers: Mapping[str, float]) -> str:
     return (
         f"A broker's {threads} were the bottleneck: they were idle only {_percent(numbers, name)} of the time "
-        f"(threshold {IDLE_FRACTION:.0%})."
+        f"(threshold {_share(IDLE_FRACTION)})."
     )
 
 
 def _percent(numbers: Mapping[str, float], name: str) -> str:
-    return _number(numbers, name, "{:.0%}")
+    return _share(numbers[name]) if name in numbers else _UNKNOWN
+
+
+def _share(fraction: float) -> str:
+    return f"{fraction * 100:.0f} %"
 
 
 def _ms(numbers: Mapping[str, float], name: str) -> str:
@@ -157,7 +164,7 @@ def _ms(numbers: Mapping[str, float], name: str) -> str:
 
 
 def _number(numbers: Mapping[str, float], name: str, form: str) -> str:
-    return form.format(numbers[name]) if name in numbers else "an unknown amount"
+    return form.format(numbers[name]) if name in numbers else _UNKNOWN
 
 
 _SENTENCES: Mapping[str, Callable[[Mapping[str, float]], str]] = {

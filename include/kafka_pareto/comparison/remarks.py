@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kafka_pareto.analysis.wording import share
 from kafka_pareto.bottleneck.ceilings import Ceilings
 from kafka_pareto.comparison.records import PartComparison
 from kafka_pareto.comparison.rows import Row, named_level
@@ -88,7 +89,7 @@ def share_rows(parts: Sequence[PartComparison], least: float = 0.0) -> list[Row]
         (
             part.part,
             named_level(level),
-            *(f"{level.ceiling_shares[name]:.0%}" if name in level.ceiling_shares else NONE for name in known),
+            *(share(level.ceiling_shares[name]) if name in level.ceiling_shares else NONE for name in known),
         )
         for part in parts
         for level in part.levels

@@ -40,11 +40,11 @@ def screen_table(rows: Sequence[Sequence[str]], others: Literal["left", "right"]
 
 
 def effect_text(ratio: Interval, *, is_better: bool) -> str:
-    """Return a ratio as `3.10x worse [2.20, 4.40]`, or as `41% better [36, 46]` between a half and twice."""
+    """Return a ratio as `3.10x worse [2.20, 4.40]`, or as `41 % better [36, 46]` between a half and twice."""
     values = _ends(ratio)
     if 1 / _PERCENT_BELOW < ratio.value < _PERCENT_BELOW:
         texts = [None if each is None else f"{abs(each - 1) * 100:.0f}" for each in values]
-        unit = "%"
+        unit = " %"
     else:
         texts = [None if not each else number_text(max(each, 1 / each)) for each in values]
         unit = "x"

@@ -118,7 +118,7 @@ def diagnoses(measured: Mapping[str, Sequence[Value]], settings: Settings) -> li
 
 def diagnosis_text(diagnosis: Diagnosis) -> str:
     """Describe the symptoms, and the comparison that decides between two candidate causes."""
-    shown = " ".join(f"{_SYMPTOMS[each.code].format(**each.numbers)}." for each in diagnosis.symptoms)
+    shown = " ".join(f"{_filled(_SYMPTOMS[each.code], each.numbers)}." for each in diagnosis.symptoms)
     if not diagnosis.causes:
         return f"{shown} No cause from the guide matches."
     if len(diagnosis.causes) == 1:
@@ -132,9 +132,13 @@ def diagnosis_text(diagnosis: Diagnosis) -> str:
 
 def cause_text(cause: Cause) -> str:
     """Describe the cause and its fix in a sentence."""
-    why = _CAUSES[cause.code].format(**cause.numbers)
+    why = _filled(_CAUSES[cause.code], cause.numbers)
     fix = _SPECIAL_FIXES.get(cause.code) or _CHANGES[cause.change].format(cause.factor)
     return f"{why[0].upper()}{why[1:]}: {fix}."
+
+
+def _filled(text: str, numbers: Mapping[str, float]) -> str:
+    return text.format(**numbers).replace("%", " %")
 
 
 def _diagnosis(rules: Sequence[SymptomRule], numbers: Mapping[str, float]) -> Diagnosis | None:

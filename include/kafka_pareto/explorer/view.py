@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from kafka_pareto.analysis.noise_study import change_text, noise_lines
 from kafka_pareto.analysis.pareto import losses_of, non_dominated
 from kafka_pareto.analysis.trials import may_be_recommended
-from kafka_pareto.analysis.wording import role_text
+from kafka_pareto.analysis.wording import role_text, share
 from kafka_pareto.explorer.snapshot import Snapshot
 from kafka_pareto.kafka.known_properties import PRODUCER_DURABILITIES
 from kafka_pareto.report.card_layout import CardParts, card_parts
@@ -259,7 +259,7 @@ def _values(row: Mapping[str, Any], prefix: str = "") -> Values:
 def _noise_table(snapshot: Snapshot) -> list[Row]:
     if snapshot.noise is None:
         return []
-    blocks = f"blocks to detect {snapshot.noise.wanted_effect_fraction:.0%}"
+    blocks = f"blocks to detect {share(snapshot.noise.wanted_effect_fraction)}"
     rows = [
         (
             label_of(each.objective),

@@ -107,25 +107,25 @@ def test_each_way_in_which_a_resource_shows_is_named_in_a_whole_sentence(values:
         (
             "network",
             {"link_wait_fraction": 0.7, "round_trip_ms": 18.0, "least_round_trip_ms": 0.02},
-            "The network was the bottleneck: data sent to the brokers was unacknowledged 70% of the time (threshold "
-            "50%; round trip 18.0 ms, minimum 0.0 ms). A broker that reads slowly would look the same from here.",
+            "The network was the bottleneck: data sent to the brokers was unacknowledged 70 % of the time (threshold "
+            "50 %; round trip 18.0 ms, minimum 0.0 ms). A broker that reads slowly would look the same from here.",
         ),
         (
             "disk",
             {"io_stall_fraction": 0.4, "disk_write_mib_s": 50.0},
-            "The brokers' disk was the bottleneck: all active tasks were stalled on I/O 40% of the time (threshold 30%)"
-            "; the disk wrote 50.0 MiB/s.",
+            "The brokers' disk was the bottleneck: all active tasks were stalled on I/O 40 % of the time (threshold "
+            "30 %); the disk wrote 50.0 MiB/s.",
         ),
         (
             "disk",
             {"io_stall_fraction": 0.4},
-            "The brokers' disk was the bottleneck: all active tasks were stalled on I/O 40% of the time (threshold "
-            "30%).",
+            "The brokers' disk was the bottleneck: all active tasks were stalled on I/O 40 % of the time (threshold "
+            "30 %).",
         ),
         (
             "cpu",
             {"cpu_throttled_fraction": 0.9},
-            "CPU was the bottleneck: the container hit its CPU limit in 90% of scheduling periods (threshold 50%).",
+            "CPU was the bottleneck: the container hit its CPU limit in 90 % of scheduling periods (threshold 50 %).",
         ),
     ],
 )
@@ -209,7 +209,7 @@ def test_a_sending_thread_without_a_core_on_a_busy_machine_is_short_of_cpu_and_n
     found = verdict_on(AT_EASE | STARVED, SETTING, CEILINGS)
     assert found.code == "cpu"
     assert verdict_text(found.code, found.numbers) == (
-        "CPU was the bottleneck: the machine's cores were busy 98% of the time (threshold 80%; brokers 1.05 cores; "
+        "CPU was the bottleneck: the machine's cores were busy 98 % of the time (threshold 80 %; brokers 1.05 cores; "
         "sending threads 0.34 cores)."
     )
 

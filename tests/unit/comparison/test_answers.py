@@ -43,8 +43,8 @@ def test_the_first_screen_of_a_comparison_fits_a_terminal_and_is_the_one_kept(na
     [
         (Interval(value=2.5, low=2.0, high=3.0), False, "2.50x worse [2.00, 3.00]"),
         (Interval(value=0.4, low=0.25, high=0.5), True, "2.50x better [2.00, 4.00]"),
-        (Interval(value=1.2, low=1.1, high=1.3), False, "20% worse [10, 30]"),
-        (Interval(value=0.8, low=0.7, high=0.95), False, "20% worse [5, 30]"),
+        (Interval(value=1.2, low=1.1, high=1.3), False, "20 % worse [10, 30]"),
+        (Interval(value=0.8, low=0.7, high=0.95), False, "20 % worse [5, 30]"),
         (Interval(value=0.02), False, "50.0x worse"),
     ],
 )

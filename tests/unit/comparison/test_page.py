@@ -79,7 +79,7 @@ def test_every_repetition_is_named_and_the_csv_is_in_the_page() -> None:
 
 
 def test_a_limit_says_by_which_numbers_it_was_found() -> None:
-    found = "CPU was the bottleneck: the machine's cores were busy 97% of the time (threshold 80%)."
+    found = "CPU was the bottleneck: the machine's cores were busy 97 % of the time (threshold 80 %)."
     assert found in Read(comparison_page(CONTEXT)).text
 
 

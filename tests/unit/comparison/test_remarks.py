@@ -46,7 +46,7 @@ def test_a_part_says_what_limited_its_reference_and_the_levels_that_something_el
         "lz4 (reference): CPU",
         "gzip: The brokers' disk",
     ]
-    assert "93% of the time" in said[0]
+    assert "93 % of the time" in said[0]
     assert "lz4 (reference): CPU was the bottleneck" in part_text(limited_part())
     assert limit_sentences(linger_part()) == []
 
@@ -63,7 +63,7 @@ def test_shares_are_of_every_level_or_of_those_near_a_ceiling():
     header, *rows = share_rows([limited_part()])
     assert header == ("part", "level", "of the load generator", "of the codec")
     assert len(rows) == 5
-    assert share_rows([limited_part()], 0.5)[1:] == [(limited_part().part, "gzip", "10%", "70%")]
+    assert share_rows([limited_part()], 0.5)[1:] == [(limited_part().part, "gzip", "10 %", "70 %")]
     assert share_rows([codec_part()]) == []
     assert "codec=0.7" in part_csv(limited_part())
 

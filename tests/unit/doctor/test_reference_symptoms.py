@@ -39,7 +39,7 @@ def repetition_of(study: Compare, case: str, **changes: object) -> Repetition:
 
 def test_a_cause_names_the_part_that_measured_its_setting_and_no_other(study: Compare):
     (waited,) = symptom_texts(study, [repetition_of(study, "acks")])
-    assert waited.text.startswith("Throughput plateau: send() was blocked 60%")
+    assert waited.text.startswith("Throughput plateau: send() was blocked 60 %")
     assert waited.text.endswith("if a larger value helps, it is the first, otherwise the second.")
     assert [(cause.text.rpartition(": ")[2], cause.part) for cause in waited.causes] == [
         ("raise batch.size.", "grid"),

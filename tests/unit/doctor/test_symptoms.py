@@ -224,11 +224,11 @@ def test_a_lag_that_rises_and_falls_with_each_fetch_does_not_grow() -> None:
 def test_two_causes_that_fit_are_said_with_the_comparison_that_tells_them_apart() -> None:
     (behind,) = diagnoses({**CALM, **LAG}, {**DEFAULTS, **CONSUMER})
     assert [diagnosis_text(behind), *map(cause_text, behind.causes)] == [
-        "Growing lag: 5% of the records sent are not consumed in time. Two causes fit. Compare max.poll.records to "
+        "Growing lag: 5 % of the records sent are not consumed in time. Two causes fit. Compare max.poll.records to "
         "decide: if a larger value helps, it is the first, otherwise the second.",
         "A fetch returns 1.8 times max.poll.records: raise max.poll.records, if consumers can process that many "
         "within max.poll.interval.ms.",
-        "Consumers are idle only 2% of the time: add consumers or speed up processing.",
+        "Consumers are idle only 2 % of the time: add consumers or speed up processing.",
     ]
 
 

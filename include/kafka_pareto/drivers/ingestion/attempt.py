@@ -10,7 +10,7 @@ from typing import Literal
 
 import psutil
 
-from kafka_pareto.analysis.wording import counted
+from kafka_pareto.analysis.wording import counted, share
 from kafka_pareto.bottleneck.host_counters import HostCounters
 from kafka_pareto.bottleneck.limiting_resource import LoadSetting, verdict_on
 from kafka_pareto.bottleneck.load_counters import LoadCounters, LoadWindow
@@ -228,5 +228,6 @@ def _bound_by_reader(counters: LoadCounters, threads: int) -> str:
         return ""
     who = "the reading thread was" if threads == 1 else f"the {threads} reading threads were"
     return (
-        f"{who} the bottleneck (reading, checking, encoding, compressing): {waited:.0%} of the time was spent waiting"
+        f"{who} the bottleneck (reading, checking, encoding, compressing): {share(waited)} of the time was spent "
+        "waiting"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from kafka_pareto.analysis.wording import share
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.comparison.records import Level, PartComparison, is_significant
 from kafka_pareto.comparison.screen import WIDTH, fitting, listed, screen_table
@@ -96,8 +97,8 @@ def _longest(level: Level) -> str:
     if not stages:
         return ""
     longest = max(stages, key=lambda name: level.means[name])
-    share = level.means[longest] / sum(level.means[name] for name in stages)
-    return f"{quantity_named(longest).words}, {share:.0%} ({level_text(level)})"
+    fraction = level.means[longest] / sum(level.means[name] for name in stages)
+    return f"{quantity_named(longest).words}, {share(fraction)} ({level_text(level)})"
 
 
 def _part_line(part: PartComparison, labels: Mapping[str, str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kafka_pareto.analysis.wording import share
 from kafka_pareto.bottleneck.load_counters import LoadCounters, LoadWindow
 from kafka_pareto.drivers.common.load_tool import LoadFigures, LoadRequest, LoadResult
 from kafka_pareto.kafka.known_properties import DEFAULTS
@@ -47,7 +48,7 @@ def _saturation(result: LoadResult, cores: float) -> str:
     if used < _SATURATED_FRACTION:
         return ""
     known = "one core" if cores == 1 else f"{cores:.3g} cores"
-    return f"the load generator was the bottleneck: it used {used:.0%} of {known} for {loading_s:.1f} s"
+    return f"the load generator was the bottleneck: it used {share(used)} of {known} for {loading_s:.1f} s"
 
 
 def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:

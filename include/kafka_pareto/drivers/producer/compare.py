@@ -126,7 +126,7 @@ class CompareProducer(Compare, ProducerStudy):
         if protocol.paced is not None and protocol.paced.seconds is not None:
             described["at the fixed rate"] = (
                 f"{protocol.paced.seconds:g} s after {protocol.paced.warmup_seconds or 0:g} s of warm-up, at "
-                f"{protocol.paced.rate_fraction:.0%} of the part's sustainable reference throughput"
+                f"{protocol.paced.rate_fraction * 100:.0f} % of the part's sustainable reference throughput"
             )
         topic = self.workload
         described["topic"] = (

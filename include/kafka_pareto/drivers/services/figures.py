@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafka_pareto.analysis.recovery import seconds_to_former_p95
+from kafka_pareto.analysis.wording import share
 from kafka_pareto.bottleneck.load_counters import LoadCounters
 from kafka_pareto.campaign.records import Timeline
 from kafka_pareto.drivers.services.fault import FaultRecord
@@ -82,7 +83,9 @@ def bound_of(placed: Record, load: Load, script_orders_s: float | None) -> str:
         )
     sending = placed["sending_s"] / (placed["ended_at"] - placed["began_at"])
     if load.kind == "burst" and sending >= _BOUND_FRACTION:
-        return f"the ordering script was the bottleneck: it sent for {sending:.0%} of the time to the last confirmation"
+        return (
+            f"the ordering script was the bottleneck: it sent for {share(sending)} of the time to the last confirmation"
+        )
     return ""
 
 

@@ -205,9 +205,9 @@ class CompareServices(Compare):
             f"{self.protocol.warmup_s:g} s on new brokers; at a rate, the first {self.protocol.paced_warmup_s:g} s "
             "do not count",
             "sustained rate": f"p95 latency at most {capacity.latency_p95_ms:g} ms, backlog growth at most "
-            f"{capacity.open_growth_fraction:.0%} of the rate, backlog below {capacity.most_open_s:g} s of the rate, "
-            f"no order lost; measured for {capacity.seconds:g} s after "
-            f"{capacity.warmup_s:g} s, to within {capacity.precision - 1:.0%}",
+            f"{capacity.open_growth_fraction * 100:.0f} % of the rate, backlog below {capacity.most_open_s:g} s of the "
+            f"rate, no order lost; measured for {capacity.seconds:g} s after "
+            f"{capacity.warmup_s:g} s, to within {(capacity.precision - 1) * 100:.0f} %",
         }
 
     def conditions(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from tests.unit.measuring import CASE, measuring
 pytestmark = pytest.mark.fast
 
 
-@pytest.mark.parametrize(("cores", "said"), [(1.3, "it used 103% of 1.3 cores for 0.9 s"), (2.0, "")])
+@pytest.mark.parametrize(("cores", "said"), [(1.3, "it used 103 % of 1.3 cores for 0.9 s"), (2.0, "")])
 def test_the_load_tools_saturation_is_judged_by_the_cores_that_it_may_use(tmp_path: Path, cores: float, said: str):
     with measuring(tmp_path) as m:
         study, planned = ProducerStudy.of(m.campaign.study), m.planned()[0]

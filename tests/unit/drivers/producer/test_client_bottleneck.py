@@ -130,13 +130,13 @@ def test_a_load_is_not_bound_by_its_tool_without_evidence(asked: LoadRequest, me
         pytest.param(
             request(),
             result(wall_s=8.0, client_cpu_s=15.2),
-            "the load generator was the bottleneck: it used 95% of 2 cores for 8.0 s",
+            "the load generator was the bottleneck: it used 95 % of 2 cores for 8.0 s",
             id="all cores",
         ),
         pytest.param(
             request(),
             result(client_cpu_s=15.6, wall_s=8.2 + 5.0, settling_s=5.0),
-            "*it used 95% of 2 cores for 8.2 s",
+            "*it used 95 % of 2 cores for 8.2 s",
             id="all cores but for the write-back between the parts",
         ),
         # Recorded: zstd at 8,192 B on two cores that it shared with three brokers.
@@ -182,7 +182,7 @@ def test_a_client_that_its_containers_limit_throttles_is_bound_by_its_cpu_on_a_m
     throttled = result(client_cpu_s=4.0, wall_s=8.2)
     assert generator_bound(request(), throttled, cores=2.0) == ""
     assert generator_bound(request(), throttled, cores=0.5) == (
-        "the load generator was the bottleneck: it used 98% of 0.5 cores for 8.2 s"
+        "the load generator was the bottleneck: it used 98 % of 0.5 cores for 8.2 s"
     )
 
 

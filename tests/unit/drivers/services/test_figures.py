@@ -66,7 +66,7 @@ def test_the_script_sets_the_pace_where_it_places_no_faster_alone() -> None:
 
 def test_the_script_sets_the_pace_of_a_burst_that_it_sends_until_the_end() -> None:
     assert bound_of(placed(sending_s=35.9), BURST, 1000.0) == ""
-    assert "it sent for 90% of the time" in bound_of(placed(sending_s=36.0), BURST, 1000.0)
+    assert "it sent for 90 % of the time" in bound_of(placed(sending_s=36.0), BURST, 1000.0)
     assert bound_of(placed(sending_s=39.0), PACED, 1000.0) == ""  # a rate is sent until the end
 
 

@@ -38,10 +38,10 @@ $(foreach name,$(filter-out KAFKA_PARETO_%,$(OPTIONS)),$(eval unexport $(name))$
 help:
 	@awk -F ':.*## ' '/^##@/ {print substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
 	@printf '%s\n' \
-	  'Options of run: STUDY=quick|cold_burst|steady|paper|…, or one that compares: impact_quick|impact|ingest|…' \
+	  'Options of run: STUDY=quick|cold_burst|steady|paper|…, or a comparison: impact_quick|impact|ingest|…' \
 	  '  RECORD_SIZES=1024,8192  SEED=42  REPETITIONS=10  COOL_DOWN_S=0  PARTS=acks,grid  FACTOR=linger.ms LEVELS=0,5' \
 	  '  CAMPAIGN=<id>: resume this campaign      WARM_START=latest|<id>,<id>: learn from earlier campaigns' \
-	  '  BASELINE=producer.properties: your settings of today   APPROVAL=yes: activate only after approval in Airflow' \
+	  '  BASELINE=producer.properties: your current settings   APPROVAL=yes: activate only after approval in Airflow' \
 	  '  KAFKA=host:9092,… KAFKA_CONFIG=… CEILING_MIB_S=… CEILING_GIB=…: your cluster; CONSENT=yes: start there' \
 	  'Environment (KAFKA_PARETO_…=default): STATE=.state STUDIES=include/studies NOTIFY=log AIRFLOW_PORT=8080' \
 	  '  MLFLOW_PORT=5000 MINIO_PORT=9000 KAFKA_PORTS=19092,19093,19094 KAFKA_CONTROLLER_PORTS=19192,19193,19194'
@@ -66,10 +66,10 @@ ingest: setup ## send a CSV file, resumable: FILE=… TOPIC=… [DELIMITER=tab] 
 remove-topics: setup ## delete topics left behind by campaigns: [KAFKA=… KAFKA_CONFIG=… CONSENT=yes]
 	@$(STACK) remove-topics
 
-doctor: setup ## check against a published guide: [KAFKA=… KAFKA_CONFIG=…] [TOPIC=…] [PRODUCER=…]
+doctor: setup ## check a cluster against a guide: [KAFKA=… KAFKA_CONFIG=…] [TOPIC=…] [PRODUCER=…]
 	@$(STACK) doctor
 
-sizing: setup ## what a workload needs: RECORDS_S=… RECORD_SIZE=… [REPLICATION=…] [BROKERS=…] …
+sizing: setup ## size a cluster for a workload: RECORDS_S=… RECORD_SIZE=… [REPLICATION=…] [BROKERS=…] …
 	@$(STACK) sizing
 
 ##@ The stack: Kafka, MinIO, MLflow and Airflow as local processes; `make env` is for docker compose

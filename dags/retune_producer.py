@@ -11,7 +11,7 @@ the next run rejects them. A study with `retune.schedule` also has its own DAG, 
 that schedule, in UTC. After a downtime there is one check, not one per missed time. A study with a named cluster has
 such a DAG too, and only that DAG checks it, whether triggered manually, by schedule or by events. An event reaches all
 checking DAGs; in those that do not check its study, `check` logs this and all other tasks are skipped. Checks and
-campaigns share the cluster's one slot, so two loads never run simultaneously.
+campaigns share the cluster's one slot, so two runs never overlap.
 
 **Inputs**: the study; its active settings; its section `retune`.
 
@@ -104,7 +104,7 @@ def retune_dag(study: str, retune: Retune, route: ClusterRoute, checked: Checked
         compare = step_task(
             "check_compare",
             arguments,
-            "Separates drift from noise, and selects the cases to tune again.",
+            "Distinguishes drift from noise, and selects the cases to tune again.",
             outlets=[DRIFT],
             trigger_rule="none_failed",  # even without measurements, a case may have to be tuned
         )

@@ -1,19 +1,19 @@
 """Change the active settings.
 
-Activates chosen settings of a study, asks a person first, or rolls back to the previous settings. The explorer's
-buttons, `make rollback` and campaigns that end with a question trigger this DAG, as can any user with permission.
-Earlier settings are kept as versions.
+Activates chosen settings of a study, requests approval first, or rolls back to the previous settings. The explorer's
+buttons, `make rollback` and campaigns that need approval trigger this DAG, as can any user with permission. Earlier
+settings are kept as versions.
 
 **Inputs**: the action and its parameters. `accept` requires the campaign. With the campaign alone, all of its
 recommendations become active, even those with a weaker durability guarantee. With a case and a configuration that the
-campaign confirmed, that configuration becomes active. `ask` requires the campaign, and shows its cards to a person
+campaign confirmed, that configuration becomes active. `ask` requires the campaign, and shows its cards for approval
 under *Required Actions*. `roll_back` requires the case, and returns it to the previous version. Each version records
 the reason and the user's name in Airflow.
 
 A question waits in its own run, without a time limit; campaigns, checks and other questions continue. An answer covers
 only what was shown: it does not replace settings that became active since. Before a recommendation or a pick becomes
 active, the cluster is checked again. If its version, ID or number of brokers differs from the measured cluster, or the
-question is older than the study's `confirmation.answer_within_days`, another run asks a person again.
+question is older than the study's `confirmation.answer_within_days`, another run requests approval again.
 
 A study with a named cluster (`cluster: {name: …}`) has its own DAG, `settings_in_force_<cluster>`. Each DAG changes
 only the settings of its own cluster.
@@ -62,7 +62,7 @@ def settings_dag(route: ClusterRoute) -> None:
     of_this_cluster = f"--cluster={route.cluster}"
     with DAG(
         dag_id=route.settings_dag_id,
-        description="Activates a measured configuration, asks a person, or rolls back to the previous one.",
+        description="Activates a measured configuration, requests approval, or rolls back to the previous one.",
         doc_md=__doc__,
         schedule=None,
         max_active_runs=MOST_RUNS,
@@ -80,7 +80,7 @@ def settings_dag(route: ClusterRoute) -> None:
             task_id="approve",
             cluster=route.cluster,
             params=answer_parameters(),
-            doc_md="Shows a person the recommendations, and waits for the answer.",
+            doc_md="Shows the recommendations, and waits for approval or rejection.",
             **RULES["approve"],
         )
         accept = step_task(

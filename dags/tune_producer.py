@@ -2,8 +2,8 @@
 
 Measures settings on the cluster itself, learns their effect, and searches for the best ones. Measures the best again,
 in blocks with the baseline. Writes a decision card and the client's settings for each case (for a producer, a record
-size). The recommendations then become active: immediately or, with the parameter `approval`, after a person has
-approved them in a run of `settings_in_force`.
+size). The recommendations then become active: immediately or, with the parameter `approval`, after
+approval in a run of `settings_in_force`.
 
 **Inputs**: a study (`include/studies/*.yaml`) and the parameters of the trigger form. An empty field keeps the study's
 value. To resume an earlier run, name its campaign; stored repetitions are not measured again.
@@ -23,7 +23,7 @@ A study with a named cluster (`cluster: {name: …}`) has its own DAG, `tune_pro
 pool and, for an executor with queues, the queue `kafka_<cluster>`. Several clusters can therefore be tuned
 simultaneously, each by workers near it.
 
-A question to a person waits in `settings_in_force`, so it does not delay the next campaign or check.
+A pending approval waits in `settings_in_force`, so it does not delay the next campaign or check.
 
 ## When a task fails
 The last lines of its log name the error and the fix. If a task logs `error: …` and is not retried, its input is
@@ -85,7 +85,7 @@ def tune_dag(route: ClusterRoute) -> None:
         ask = QuestionTrigger(
             task_id="ask",
             trigger_dag_id=route.settings_dag_id,
-            doc_md="Starts a run of settings_in_force that asks a person, if a decision is needed.",
+            doc_md="Starts a run of settings_in_force that requests approval, if needed.",
         )
 
         accept >> ask

@@ -1,4 +1,4 @@
-"""Ask a person whether a campaign's recommendations may become active."""
+"""Request approval for a campaign's recommendations."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ApprovalNotifier(Notifier):
 
 
 class QuestionTrigger(TriggerDagRunOperator):
-    """Start the run that asks a person, if the step `accept` requests it.
+    """Start the run that requests approval, if the step `accept` requests it.
 
     A question has its own run, so that later campaigns and checks do not wait for the answer.
     """
@@ -93,7 +93,7 @@ class CardApproval(HITLOperator):
 
     def __init__(self, *, cluster: str, **kwargs: Any) -> None:
         super().__init__(
-            subject="May the recommended settings become active?",
+            subject="Activate the recommended settings?",
             options=[APPROVE, REJECT],
             notifiers=ApprovalNotifier(),
             **kwargs,

@@ -61,7 +61,7 @@ Local = Annotated[
 StoreFolder = Annotated[
     Path | None, typer.Option("--store", help="The folder of results, with --local: kafka-pareto-store by default.")
 ]
-Whole = Annotated[bool, typer.Option("--cards", "--whole", help="Print all cards or tables, not only the answer.")]
+Whole = Annotated[bool, typer.Option("--cards", "--whole", help="Print all cards or tables, not only the summary.")]
 ResultsFolder = Annotated[
     Path | None, typer.Option("--store", help="The folder of a run with --local; by default the running stack's store.")
 ]
@@ -116,7 +116,7 @@ def run(
         bool, typer.Option("--json", help="With --local: print the result as JSON, other output to stderr.")
     ] = False,
 ) -> None:
-    """Run a campaign and print its answer: on the stack, which is started if needed, or here with --local."""
+    """Run a campaign and print its result: on the stack (started if needed), or in this process with --local."""
     with clear_errors(as_json):
         if as_json and not local:
             raise BadInputError("--json: needs --local; after a run on the stack use `kafka-pareto result --json`")
@@ -180,7 +180,7 @@ def result(
         from kafka_pareto_embedded.runs.result import print_result  # noqa: PLC0415
 
         if as_json and as_junit:
-            raise BadInputError("--json, --junit: give only one")
+            raise BadInputError("--json, --junit: use only one")
         form = "json" if as_json else "junit" if as_junit else form_of(whole)
         code = print_result(store_settings(store), study, campaign, form)
     raise typer.Exit(code if exit_code else 0)
@@ -232,7 +232,7 @@ def retune(options: Callable[[], StudyRequest]) -> Reply:
 )
 @command_options(DoctorRequest, "doctor")
 def doctor(options: Callable[[], DoctorRequest], as_json: AsJson = False) -> None:
-    """Check a cluster, its machine and its clients against a published guide; change nothing."""
+    """Check a cluster, its machine and its clients against a published guide. Read-only."""
     with clear_errors(as_json):
         request = options()
         from kafka_pareto_embedded.runs.checks import print_report  # noqa: PLC0415
@@ -318,7 +318,7 @@ def import_folder(
         Path, typer.Argument(help="The folder of results, such as kafka-pareto-store.", show_default=False)
     ],
 ) -> Reply:
-    """Copy campaigns of --local runs to the running stack, for its explorer."""
+    """Copy campaigns of --local runs to the running stack, to view them in its explorer."""
     from kafka_pareto_cli.importing import import_campaigns  # noqa: PLC0415
 
     stack = running_stack()

@@ -1,4 +1,4 @@
-"""Copy the campaigns of a local run's folder to a stack's store, for its explorer."""
+"""Copy the campaigns of a local run's folder to a stack's store, to view them in its explorer."""
 
 from __future__ import annotations
 

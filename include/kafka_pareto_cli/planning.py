@@ -164,7 +164,7 @@ def print_plan(planned: PlannedCampaign, console: Console) -> None:
         "Repetitions": _range(plan.fewest_repetitions, plan.repetitions, "{:.0f}".format),
         "Time": _range(plan.fewest_duration_s, plan.duration_s, _in_words),
         "Sent": f"up to {plan.sent_gib:.2g} GiB",
-        "Disk": f"up to {plan.peak_disk_gib:.2g} GiB at a time, over all brokers",
+        "Disk": f"up to {plan.peak_disk_gib:.2g} GiB at a time, across all brokers",
         "Topics": planned.topics,
     }
     for name, value in rows.items():

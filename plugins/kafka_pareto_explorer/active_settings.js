@@ -25,7 +25,7 @@ function newest(view, study) {
     el("p", {}, `Since ${moment(now.at)}; ${by}${now.reason ? `: ${now.reason}` : ""}. From campaign `, from, "."),
     view.differs_from_baseline.length > 0
       ? changesTable(view.differs_from_baseline, "baseline", "active")
-      : el("p", {}, "The settings equal the baseline's."),
+      : el("p", {}, "Same settings as the baseline."),
   ];
 }
 
@@ -106,7 +106,7 @@ function confirmMove({ title, move, conf, at, dag, options, moved }) {
     el("p", {}, `Study ${conf.study}, ${at}. Changes from ${from}:`),
     move.changes.length > 0
       ? changesTable(move.changes, "now", "after")
-      : el("p", {}, "The settings stay the same; the evidence is newer."),
+      : el("p", {}, "No setting changes; this campaign becomes the evidence."),
     move.unmeasured ? el("p", { class: "warning" }, `Warning: ${move.unmeasured}`) : "",
     move.weakens ? el("p", { class: "warning" }, `Warning: weaker durability guarantee, ${move.weakens}.`) : "",
     el("label", { for: "reason" }, `${options.reason.title}: ${options.reason.description}`),
@@ -148,5 +148,5 @@ async function failed(run, conf) {
   const { versions } = await ask(inForcePath(conf.study, conf.case));
   const now = versions.at(-1);
   const changed = (now?.version ?? 0) !== conf.from_version;
-  return `${changed ? "The run failed" : "No change was made"}${why ? `: ${why}` : ""}. Active now: ${nameOf(now)}.`;
+  return `${changed ? "The run failed" : "No change was made"}${why ? `: ${why}` : ""}. Currently active: ${nameOf(now)}.`;
 }

@@ -27,7 +27,7 @@ const KINDS = [
   { key: "baseline", name: "baseline", symbol: "x", color: "#d55e00", size: 11, dash: "dash", width: 2.5 },
   {
     key: "in_force",
-    name: "active at the time",
+    name: "active during the campaign",
     symbol: "cross",
     color: "#0072b2",
     size: 12,

@@ -1,4 +1,4 @@
-// The checks of the active settings over time, each relative to the baseline measured beside them.
+// The checks of the active settings over time, each relative to the baseline measured alongside.
 
 import { ask } from "./asking.js";
 import { layoutOf, logTicks, plain, upright } from "./chart_traces.js";
@@ -7,7 +7,7 @@ import { fill, quiet, table } from "./dom.js";
 import { moment } from "./values.js";
 
 const NOTHING =
-  "No checks yet. The DAG retune_producer measures the active settings beside the baseline and reports drift.";
+  "No checks yet. The DAG retune_producer measures the active settings alongside the baseline and reports drift.";
 
 const STYLES = [
   { color: "#d55e00", symbol: "circle" },
@@ -94,7 +94,7 @@ export function checkRows(checks, allSeries) {
       .map(({ objective }) => changeOf(check, objective))
       .flatMap((change) => [ratioText(change), changeText(change)]);
   return {
-    header: ["Checked", "version", "outcome", ...compared, "why"],
+    header: ["Checked", "version", "outcome", ...compared, "reasons"],
     rows: checks
       .toReversed()
       .map((check) => [
@@ -151,7 +151,7 @@ export async function showChecks(view, current) {
   fill(
     "checks",
     table([header, ...rows], { text: [header.length - 1], wrap: true }),
-    quiet("Brackets and bars: 95 % intervals. Cross: this ratio drifted."),
+    quiet("Parentheses and bars: 95 % intervals. Cross: this ratio drifted."),
   );
   return draw(checks, allSeries);
 }

@@ -228,7 +228,7 @@ export function evidence(view) {
       stopped,
       el("p", { class: "headline" }, card.headline),
       card.holds_for ? quiet(`For ${card.holds_for}.`) : null,
-      view.provisional ? quiet("Preliminary: for this case alone. The report adjusts for multiple cases.") : null,
+      view.provisional ? quiet("Preliminary: this case only. The report adjusts for multiple cases.") : null,
       list(view.reasons),
       ...card.warnings.map((text) => el("p", { class: "warning" }, `Warning: ${text}`)),
       card.gains.length > 0 ? table(card.gains, { wrap: true }) : null,
@@ -249,5 +249,5 @@ export function evidence(view) {
   if (card?.breakdown.length) fill("latency", table(card.breakdown, { wrap: true }), list(card.explanation));
   else fill("latency", quiet("Shown once the report is written, if client metrics were recorded."));
   if (view.noise_table.length > 0) fill("noise", table(view.noise_table), list(view.noise_sentences));
-  else fill("noise", quiet("This campaign did not measure the baseline against itself."));
+  else fill("noise", quiet("No A/A test in this campaign."));
 }

@@ -9,7 +9,7 @@ function measuredRole(point) {
 
 export function roleOf(view, point) {
   const isNamed = point.configuration_id === view.recommended_id;
-  if (point.configuration_id === view.in_force_id) return `active at the time (v${view.in_force_version})`;
+  if (point.configuration_id === view.in_force_id) return `active during the campaign (v${view.in_force_version})`;
   if (point.is_baseline && isNamed) return view.in_force_id === null ? "baseline, kept" : "baseline, recommended";
   if (point.is_baseline) return "baseline";
   if (isNamed) return "recommended";

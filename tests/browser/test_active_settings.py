@@ -89,7 +89,7 @@ def test_a_move_that_somebody_else_forestalled_says_so_though_airflow_once_did_n
     status = dialog.get_by_role("status")
     expect(status).to_contain_text("Airflow is not responding. Retrying", timeout=RUN_MS)
     expect(status).to_contain_text("decided before the first version, but version 1 is active", timeout=RUN_MS)
-    expect(status).to_contain_text("Active now: Version 1")
+    expect(status).to_contain_text("Currently active: Version 1")
     page.unroute_all()
     assert len(versions(explorer.store, "paper", CASE)) == 1
 

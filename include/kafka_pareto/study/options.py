@@ -117,8 +117,8 @@ class MeasuringOptions(Options):
     client_config: str | None = Field(
         None,
         pattern="^[A-Za-z0-9._-]+$",
-        description="The cluster's client.properties (SASL, TLS). The command takes a path, the form the name of a "
-        "file in the installation's folder.",
+        description="The cluster's client.properties (SASL, TLS). The command takes a path; the form takes the name of "
+        "a file in the installation's folder.",
     )
     ceiling_mib_s: float | None = Field(
         None,
@@ -145,15 +145,15 @@ class TuneOptions(Options):
         list[Annotated[int, Field(ge=1, le=MOST_RECORD_SIZE_BYTES)]] | None,
         *_LIST,
         Field(
-            description="Sizes in bytes: 1024,8192 in the command, [1024, 8192] in the form. Empty: the study's.",
+            description="Sizes in bytes: 1024,8192 on the command line, [1024, 8192] in the form. Empty: the study's.",
             json_schema_extra={"uniqueItems": True},
         ),
     ] = None
     baseline: str | None = Field(
         None,
         max_length=10_000,
-        description="The settings that you use today, instead of the study's baseline. The command takes a file (Java "
-        "or Spring properties, YAML, or librdkafka's), the form the text of a producer.properties without secrets.",
+        description="Your current settings, to replace the study's baseline. The command takes a file (Java or Spring "
+        "properties, YAML, or librdkafka's); the form takes the text of a producer.properties without secrets.",
         # The step rejects such text too, naming the property.
         json_schema_extra={"format": "multiline", "pattern": f"^(?![\\s\\S]*({SENSITIVE_NAMES}))"},
     )
@@ -171,7 +171,7 @@ class CompareOptions(Options):
         list[Annotated[str, Field(pattern=f"^{CASE}$")]] | None,
         *_LIST,
         Field(
-            description='Parts to measure: acks,grid in the command, ["acks", "grid"] in the form. Empty: all.',
+            description='Parts to measure: acks,grid on the command line, ["acks", "grid"] in the form. Empty: all.',
             json_schema_extra={"uniqueItems": True},
         ),
     ] = None
@@ -221,8 +221,8 @@ class Move(Options):
     case: str | None = Field(
         None,
         pattern=f"^({CASE})?$",
-        description="The case: a record size in bytes, or the study's name for it. A rollback needs it. To accept, "
-        "empty means every case with a recommendation.",
+        description="The case: a record size in bytes, or the study's name for it. Required for a rollback. To "
+        "accept, empty: every case with a recommendation.",
     )
     from_version: int | None = Field(
         None,
@@ -255,7 +255,7 @@ class Wanted(Move):
         pattern=f"^({CHANGES_NAME})?$",
         description="Cluster changes since measuring that you accept: the name in the step's message. Empty: none.",
     )
-    ask: bool = Field(False, description="Ask a person first and change nothing yet.")
+    ask: bool = Field(False, description="Request approval first and change nothing yet.")
     answer: Literal["approve", "reject", "not_asked"] = Field(
         "not_asked", description="The person's answer, if one was asked."
     )

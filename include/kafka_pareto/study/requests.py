@@ -135,7 +135,7 @@ class DoctorRequest(Options):
     producer: Path | None = Field(
         None, description="A producer's settings to check: Java or Spring properties, YAML, or librdkafka's."
     )
-    consumer: Path | None = Field(None, description="A consumer's settings to check, in the same forms.")
+    consumer: Path | None = Field(None, description="A consumer's settings to check, in the same formats.")
     format: Literal["text", "json", "html"] = Field("text", description="text, json or html.")
 
 
@@ -153,7 +153,7 @@ class SizingRequest(Options):
     network_threads: _Count = Field(3, description="A broker's num.network.threads.")
     io_threads: _Count = Field(8, description="A broker's num.io.threads.")
     batch_size: _Count = Field(1_048_576, description="Bytes a producer sends to a broker in one request.")
-    round_trip_ms: _Amount = Field(10, description="Time from such a request to its response, in milliseconds.")
+    round_trip_ms: _Amount = Field(10, description="Time from such a request to the response, in milliseconds.")
 
 
 class SizingOptions(SizingRequest):

@@ -43,7 +43,7 @@ _STUDY_SEEN_WITHIN_S = 45.0  # since the request to parse the DAG's file; by def
 def run(stack: Stack, request: RunRequest, *, whole: bool = False) -> int:
     """Run a campaign; an existing one resumes with its original values.
 
-    With `whole`, print all cards or tables at the end, not only the answer.
+    With `whole`, print all cards or tables at the end, not only the summary.
 
     Returns:
         0 if the campaign succeeded, 1 if it failed, 130 if it was interrupted.

@@ -69,7 +69,7 @@ remove-topics: setup ## delete topics left behind by campaigns: [KAFKA=… KAFKA
 doctor: setup ## check a cluster against a guide: [KAFKA=… KAFKA_CONFIG=…] [TOPIC=…] [PRODUCER=…]
 	@$(STACK) doctor
 
-sizing: setup ## size a cluster for a workload: RECORDS_S=… RECORD_SIZE=… [REPLICATION=…] [BROKERS=…] …
+sizing: setup ## size a cluster: RECORDS_S=… RECORD_SIZE=… [REPLICATION=…] [BROKERS=…] …
 	@$(STACK) sizing
 
 ##@ The stack: Kafka, MinIO, MLflow and Airflow as local processes; `make env` is for docker compose

@@ -1,4 +1,4 @@
-"""Put Kafka's jars and our own into the wheel, so that whoever installs it needs Java alone."""
+"""Put Kafka's jars and this project's into the wheel: an installation then needs only Java."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class KafkaJars(BuildHookInterface):  # type: ignore[misc]
-    """Build the jars as `make setup` does, unless they are there."""
+    """Build the jars like `make setup`, unless they exist."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
-        """Name the jars for the wheel."""
+        """Add the jars to the wheel."""
         subprocess.run(["make", "-s", ".state/stamps/kafka"], cwd=self.root, check=True)
         kafka = Path(self.root) / ".state" / "kafka"
         for folder in ("jars", "agent"):

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Becomes one broker: fills in its properties from the environment, formats its storage before its first start.
+# Fill in a broker's properties from the environment, format its storage before the first start, then exec Kafka.
 set -eu
 properties=/tmp/server.properties
 envsubst < /opt/kafka/broker.properties > "$properties"
-# The tool writes meta.properties last, so a formatting that was cut short is taken up again.
+# The tool writes meta.properties last, so an interrupted formatting is repeated.
 if [ ! -e "$data_folder/meta.properties" ]; then
   java -Xmx256m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp '/opt/kafka/jars/*' \
     io.kafkapareto.FormatStorage "$KAFKA_CLUSTER_ID" "$properties"

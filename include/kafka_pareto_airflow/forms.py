@@ -44,7 +44,7 @@ class CompareAsked(MeasuringOptions, CompareOptions):
 class _Action(Options):
     action: Literal["accept", "ask", "roll_back"] = Field(
         "accept",
-        description="accept: activate settings. ask: request approval first. roll_back: return to the previous version.",
+        description="accept: activate settings. ask: request approval. roll_back: return to the previous version.",
     )
 
 

@@ -154,9 +154,9 @@ def print_plan(planned: PlannedCampaign, console: Console) -> None:
     """Print the plan, one fact per row."""
     plan, words = planned.plan, Table.grid(padding=(0, 2))
     cases = ", ".join(map(case_label, planned.cases))
-    kind = "tunes" if planned.kind == "tune" else "compares"
+    kind = "tuning" if planned.kind == "tune" else "comparison"
     rows: dict[str, str] = {
-        "Study": f"{planned.study}: {kind} the {planned.driver.replace('_', ' ')}, at {cases}",
+        "Study": f"{planned.study}: {planned.driver.replace('_', ' ')} {kind}, {cases}",
         "Cluster": planned.cluster,
         "Login": planned.login,
         "Baseline": "\n".join(planned.baseline),
@@ -186,7 +186,7 @@ def _in_words(seconds: float) -> str:
 
 def _cluster(study: Study) -> str:
     if isinstance(study, TopicStudy) and study.own_brokers is not None:
-        return f"brokers that the study starts on this machine: {study.own_brokers.brokers}"
+        return f"{counted(study.own_brokers.brokers, 'broker')}, started by the study on this machine"
     if study.cluster is None:
         return "the stack's brokers; for your own cluster: --kafka host:port"
     named, at_most = study.cluster, f"{study.cluster.ceiling_mib_s:g} MiB/s and {study.cluster.ceiling_gib:g} GiB"

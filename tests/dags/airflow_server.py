@@ -44,7 +44,7 @@ def running_airflow(state: Path, step_environment: dict[str, str]) -> Iterator[S
         )
         with administrator(stack) as airflow:
             airflow.create_pool(pool_of(""))
-            wait_until("Airflow knows the DAG", lambda: has_dag(airflow, TUNE_DAG_ID), 60, f"see {stack.logs}")
+            wait_until("Airflow has loaded the DAG", lambda: has_dag(airflow, TUNE_DAG_ID), 60, f"see {stack.logs}")
             airflow.set_paused(TUNE_DAG_ID, False)
         yield stack
 

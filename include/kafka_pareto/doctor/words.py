@@ -25,7 +25,7 @@ VERDICT_WORDS: Mapping[Verdict, str] = {
     "safer": "safer than the guide",
     "not_met": "not met",
     "not_applicable": "not applicable",
-    "not_readable": "not readable",
+    "not_readable": "not checked",
 }
 REASONS: Mapping[str, str] = {
     "no_cluster": "no cluster given; pass KAFKA=host:port,…",

@@ -195,7 +195,7 @@ def _reasons(
     if basis == "design":
         sentences.append(
             f"Not confirmed: measured in {counted(int(best.repetitions_valid), 'repetition')} only, so its values "
-            "may be lucky. Measure it again before you use it."
+            "may be partly luck. Measure it again before you use it."
         )
     elif best_id != snapshot.study.baseline_id():
         sentences.append(_standing(snapshot.decision, best_id))
@@ -225,7 +225,7 @@ def _nothing(snapshot: Snapshot, requirements: Requirements, eligible: pd.DataFr
     said = "The baseline has not been measured yet, so no comparison is possible."
     if missed := missed_limits(requirements.limits, eligible.loc[nearest]):
         limits, named = _limits_text(requirements.limits), _named(snapshot, eligible, nearest)
-        said = f"No measured configuration meets {limits}. The nearest, {named}, misses {missed_limits_text(missed)}."
+        said = f"No measured configuration meets {limits}. The closest, {named}, misses {missed_limits_text(missed)}."
     return Remaining(best_id=None, basis="none", remaining_ids=[], reasons=[said], nearest_id=nearest)
 
 

@@ -96,7 +96,7 @@ def down(say: Say) -> bool:
             say("Stopping the stack …")
             supervisor.shut_down()
         if supervisor.end_leftovers():
-            say("Stopped leftovers of killed processes.")
+            say("Stopped leftover processes.")
         if was_up:
             say("Stopped.")
     return was_up
@@ -231,8 +231,8 @@ def _new_stack(state: Path, say: Say) -> Stack:
         (state / name).mkdir(exist_ok=True, mode=0o700)
     if not stack.secrets_file.exists():
         write_credentials(stack.secrets_file, secret := Credentials())
-        say(f"Airflow's login, shown only now: {secret.airflow_admin_user} / {secret.airflow_admin_password}")
-        say(f"MLflow's login, shown only now: {ADMIN} / {secret.mlflow_admin_password}")
+        say(f"Airflow's login, shown only once: {secret.airflow_admin_user} / {secret.airflow_admin_password}")
+        say(f"MLflow's login, shown only once: {ADMIN} / {secret.mlflow_admin_password}")
         say(f"These and the stack's other passwords and keys are in {stack.secrets_file} (mode 600).")
     return stack
 

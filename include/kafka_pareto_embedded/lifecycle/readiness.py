@@ -49,7 +49,9 @@ def wait_for_mlflow(stack: Stack, supervisor: Supervisor) -> None:
 def wait_for_brokers(stack: Stack, supervisor: Supervisor) -> None:
     """Wait until every broker listens and is a member of the cluster."""
     names = [f"kafka-{number}" for number in range(1, len(stack.ports.kafka) + 1)]
-    _wait(stack, supervisor, names, "the brokers listen", lambda: all(_listens(port) for port in stack.ports.kafka))
+    _wait(
+        stack, supervisor, names, "the brokers are listening", lambda: all(_listens(port) for port in stack.ports.kafka)
+    )
     for name, port in zip(names, stack.ports.kafka, strict=True):
         _check_owner(supervisor, name, port)
     with Cluster(stack.bootstrap_servers, None, stack.settings()) as cluster:
@@ -72,7 +74,7 @@ def wait_for_airflow(stack: Stack, supervisor: Supervisor) -> None:
         for name in dict.fromkeys(["", *cluster_names(study_files(stack)).values()]):
             airflow.create_pool(pool_of(name))
         for dag in dags_of_own_cluster(study_files(stack)):
-            _wait(stack, supervisor, names, f"Airflow knows the DAG {dag}", partial(has_dag, airflow, dag))
+            _wait(stack, supervisor, names, f"Airflow has loaded the DAG {dag}", partial(has_dag, airflow, dag))
             airflow.set_paused(dag, False)
 
 

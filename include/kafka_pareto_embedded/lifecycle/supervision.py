@@ -90,7 +90,7 @@ class Supervisor:
             raise StackError(f"the process manager did not start within {_START_TIMEOUT_S:.0f} s; see {log}") from error
         if done.returncode != 0:
             said = (done.stderr or done.stdout).strip().splitlines()
-            raise StackError(f"the process manager did not start: {said[-1] if said else 'without a word'}; see {log}")
+            raise StackError(f"the process manager did not start: {said[-1] if said else 'no output'}; see {log}")
         wait_until("the process manager answers", self.is_up, _START_TIMEOUT_S, f"see {log}")
 
     def processes(self) -> list[ProcessState]:

@@ -142,7 +142,7 @@ def require_consent(request: IngestRequest, cluster: Cluster) -> None:
     for line in missing_safeguards(cluster, cluster.describe()):
         print(f"plan: {line}")
     if not request.consent:
-        raise ConsentError("an existing cluster needs your consent: read the plan, and add CONSENT=yes")
+        raise ConsentError("an existing cluster needs your consent: read the plan, then add CONSENT=yes")
 
 
 def _watch(lease: Lease, harm: Callable[[], None] | None) -> Callable[[], None]:

@@ -37,7 +37,7 @@ def remove_topics(request: RemoveTopicsRequest, settings: Settings, wait_s: floa
         description = cluster.describe()
         is_ours = stack is not None and description.cluster_id == stack.settings().own_cluster_id
         if not (is_ours or request.consent):
-            raise ConsentError("an existing cluster needs your consent: read the list, and add CONSENT=yes")
+            raise ConsentError("an existing cluster needs your consent: read the list, then add CONSENT=yes")
         with exclusive_load(lease_store(), cluster, description, wait_s):
             outcomes: dict[str, str] = {}
             for topic in topics:

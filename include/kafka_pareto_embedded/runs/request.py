@@ -56,9 +56,7 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
         study, frozen = _find_campaign(store, settings, study, campaign)
     ceilings = (request.ceiling_mib_s, request.ceiling_gib)
     if request.bootstrap_servers is not None and frozen is None and None in ceilings:
-        raise BadInputError(
-            "KAFKA: a cluster of your own needs CEILING_MIB_S=<MiB/s> and CEILING_GIB=<GiB>, its limits"
-        )
+        raise BadInputError("KAFKA: an existing cluster needs CEILING_MIB_S=<MiB/s> and CEILING_GIB=<GiB>, its limits")
     before = {} if frozen is None else started_with(frozen)
     config = client_config_name(campaign)
     if (request.client_config, before.get("client_config")) == (None, config) and not (

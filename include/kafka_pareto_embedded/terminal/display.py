@@ -33,7 +33,7 @@ _STYLES = {
 _BAR_WIDTH = 48
 _WORDS = {
     "success": "done",
-    "up_for_retry": "waits for its retry",
+    "up_for_retry": "waiting for retry",
     "upstream_failed": "not reached",
     "scheduled": "waiting",
     "queued": "waiting",
@@ -155,7 +155,7 @@ def _below(progress: Progress) -> list[RenderableType]:
 
 def _summary(progress: Progress) -> str:
     if progress.run_state == "queued":
-        return "waits for an earlier run"
+        return "waiting for an earlier run"
     done, likely, most = progress.repetitions, progress.repetitions_likely, progress.repetitions_most
     if likely is None or most is None:
         return "no plan yet"

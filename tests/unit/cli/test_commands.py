@@ -231,7 +231,7 @@ def test_doctor_looks_at_this_machine_alone_where_nothing_runs_and_ends_well(sta
     done = _stack(state, "doctor")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Checked: this machine only")
-    assert re.fullmatch(r"\d+ checks: .* not readable", done.stdout.splitlines()[-1])
+    assert re.fullmatch(r"\d+ checks: .* not checked", done.stdout.splitlines()[-1])
     assert not state.exists()
 
 

@@ -140,8 +140,8 @@ def test_an_installed_command_says_that_the_stack_is_of_a_checkout_and_writes_no
     ("message", "typed"),
     [
         (
-            "KAFKA: a cluster of your own needs CEILING_MIB_S=<MiB/s> and CEILING_GIB=<GiB>",
-            "--kafka: a cluster of your own needs --ceiling-mib-s=<MiB/s> and --ceiling-gib=<GiB>",
+            "KAFKA: an existing cluster needs CEILING_MIB_S=<MiB/s> and CEILING_GIB=<GiB>",
+            "--kafka: an existing cluster needs --ceiling-mib-s=<MiB/s> and --ceiling-gib=<GiB>",
         ),
         ("start it with KAFKA_CONFIG=… CONSENT=yes", "start it with --config=… --yes"),
         ("name it by --bootstrap-servers", "name it by --kafka"),

@@ -42,10 +42,10 @@ def test_text_groups_the_checks_and_ends_with_the_counts() -> None:
         "  not applicable        zookeeper.connect                          it is gone",
         "",
         "Topic",
-        "  not readable          compression.type                           no topic given; pass TOPIC=…",
+        "  not checked           compression.type                           no topic given; pass TOPIC=…",
         "",
-        "The guide's checklist (28 items): 1 not readable",
-        "5 checks: 1 met, 1 safer than the guide, 1 not met, 1 not applicable, 1 not readable",
+        "The guide's checklist (28 items): 1 not checked",
+        "5 checks: 1 met, 1 safer than the guide, 1 not met, 1 not applicable, 1 not checked",
     ]
 
 

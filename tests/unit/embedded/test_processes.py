@@ -79,7 +79,7 @@ def test_down_ends_a_child_whose_leader_was_killed_with_the_manager(
     said: list[str] = []
     lifecycle.down(said.append)
     assert command_lines([orphan]) == []
-    assert said == ["Stopped leftovers of killed processes."]
+    assert said == ["Stopped leftover processes."]
 
 
 def test_what_was_killed_has_ended_though_nobody_waited_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

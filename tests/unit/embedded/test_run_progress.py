@@ -285,7 +285,7 @@ def test_without_a_terminal_a_run_that_is_held_back_says_so_once(store: FolderSt
     with open_display(Console(file=output)) as display:
         for second in range(20):
             display.show(campaign.at("queued", [task("design", "waiting")], float(second)))
-    assert output.getvalue() == "[     6 s] waits for an earlier run\n"
+    assert output.getvalue() == "[     6 s] waiting for an earlier run\n"
 
 
 @pytest.mark.parametrize("width", [80, 120])

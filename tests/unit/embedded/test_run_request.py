@@ -202,8 +202,8 @@ def test_a_campaign_that_is_not_there_is_refused_and_the_newest_that_are_there_a
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        (RunRequest(bootstrap_servers="a:9092"), "KAFKA: a cluster of your own needs CEILING_MIB_S"),
-        (RunRequest(bootstrap_servers="a:9092", ceiling_gib=1), "KAFKA: a cluster of your own needs CEILING_MIB_S"),
+        (RunRequest(bootstrap_servers="a:9092"), "KAFKA: an existing cluster needs CEILING_MIB_S"),
+        (RunRequest(bootstrap_servers="a:9092", ceiling_gib=1), "KAFKA: an existing cluster needs CEILING_MIB_S"),
         (RunRequest(campaign="c"), "CAMPAIGN: 'c': there is no such campaign of quick, .*; there are none yet"),
     ],
 )

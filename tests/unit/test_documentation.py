@@ -218,7 +218,7 @@ def cells_of(row: str) -> list[str]:
 
 def test_what_prevents_harm_to_a_cluster_names_a_test_that_is_there_in_each_row() -> None:
     page = (ROOT / "docs/existing-clusters.md").read_text(encoding="utf-8")
-    _, *tables = page.split("| what can happen | what prevents it | tested by |")
+    _, *tables = page.split("| risk | safeguard | test |")
     rows = [row.strip("|").split("|")[2] for table in tables for row in table.partition("\n\n")[0].splitlines()[2:]]
     named = [re.findall(r"`([\w/]+\.(?:py|java))::(\w+)`", row) for row in rows]
     assert len(rows) >= 12

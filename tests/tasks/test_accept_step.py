@@ -185,7 +185,7 @@ def test_an_answer_does_not_replace_what_came_into_force_after_the_question(camp
     accepted(campaign, Wanted(case=CASE, configuration=other_id(campaign), by="bob"))
     kind, text = notice_of(accepted(campaign, asked))
     assert kind == "needs_approval"
-    assert "version 1 stays active, because it is newer than the question, asked before any version" in text
+    assert "version 1 stays active, because it is newer than the approval request, made before any version" in text
     assert newest(campaign).accepted_by == "bob"
     accepted(campaign, Wanted(answer="approve", by="alice", request="manual__2", seen={CASE: 1}))
     assert (newest(campaign).version, newest(campaign).accepted_by) == (2, "alice")
@@ -238,8 +238,8 @@ def test_gains_are_stated_over_the_version_that_was_measured_and_over_the_baseli
     change_decision(another, newest_version=1, in_force=beside_version_1(another), gains_over_baseline=gains)
     _, text = notice_of(accepted(another, Wanted()))
     assert (newest(another).version, newest(another).compared_with_version) == (2, 1)
-    assert "Against version 1, in fresh blocks: p95 latency" in text
-    assert "Against the baseline, in the same blocks: p95 latency" in text
+    assert "Compared with version 1 in fresh blocks: p95 latency" in text
+    assert "Compared with the baseline in the same blocks: p95 latency" in text
     assert "WARNING: this campaign did not measure" not in text
 
 
@@ -418,7 +418,7 @@ def test_the_baseline_may_be_picked(campaign: Campaign) -> None:
 
 
 def test_what_was_not_confirmed_is_refused_with_what_was(campaign: Campaign) -> None:
-    with pytest.raises(BadInputError, match=r"'c0000000000' was not confirmed at 65,636 B .*it confirmed c"):
+    with pytest.raises(BadInputError, match=r"'c0000000000' was not confirmed for 65,636 B .*it confirmed c"):
         accepted(campaign, pick("c0000000000"))
     assert active_cases(campaign.store, STUDY) == []
 
@@ -436,7 +436,7 @@ def test_what_may_not_be_picked_is_refused_with_the_rule(
 ) -> None:
     name = other_id(campaign)
     change_trial(campaign, name, **changes)
-    with pytest.raises(BadInputError, match=f"--configuration: '{name}' at 65,636 B: .*{rule}"):
+    with pytest.raises(BadInputError, match=f"--configuration: '{name}' for 65,636 B: .*{rule}"):
         accepted(campaign, pick(name))
     assert active_cases(campaign.store, STUDY) == []
 

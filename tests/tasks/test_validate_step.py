@@ -195,7 +195,7 @@ def test_a_baseline_of_which_nothing_is_left_stops_the_campaign_whatever_the_tol
     rows = [row.with_values({"latency_p50_ms": -1.0}) if row.is_baseline else row for row in recorded()]
     campaign = campaign_with(tmp_path, rows, tolerated=1.0)
 
-    with pytest.raises(GateError, match="the baseline has no valid repetition at 8,192 B"):
+    with pytest.raises(GateError, match="the baseline has no valid repetition for 8,192 B"):
         validate.run(campaign)
 
 

@@ -1,4 +1,4 @@
-"""Summarize what others advise, what of it was measured, and how the pick compares with the best of it."""
+"""Summarize published advice: what was measured of it, and how the pick compares with the best."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def advice_sentence(titles: str, gains: Sequence[Gain], margin_fraction: float) 
     open_means = [label_of(gain.objective) for gain in gains if gain.may_be_worse_by(margin_fraction)]
     may_be_worse = f"{joined(open_means)} may be" if open_means else "no mean is"
     found = f"{_changes(gains)}; {may_be_worse} worse by more than {share(margin_fraction)}"
-    return f"against the best advice, {titles}: {found}."
+    return f"compared with the best advice, {titles}: {found}."
 
 
 def _changes(gains: Sequence[Gain]) -> str:

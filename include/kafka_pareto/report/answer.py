@@ -50,7 +50,7 @@ def _digits(value: float) -> str:
 
 
 def _headlines(decisions: Sequence[Decision]) -> list[str]:
-    """Return each verdict in words, after the cases that it holds for."""
+    """Return each verdict in words, after the cases it applies to."""
     cases: dict[str, list[str]] = {}
     for decision in decisions:
         cases.setdefault(headline_of(decision), []).append(case_label(decision.case))

@@ -1,4 +1,4 @@
-"""Describe the circumstances of a decision: how it was measured, and what that can and cannot show."""
+"""Describe the circumstances of a decision: measurement, noise, and stability of the baseline."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Evidence:
         design: The repetitions of the design and the rounds, with failed and rejected ones.
         noise: The repetitions of the baseline's A/A study; may be empty.
         discarded: Repetitions repeated for a cause unrelated to the configuration.
-        advice: What others advise, and what of it was measured.
+        advice: Published advice, and what of it was measured.
         cards: The decisions, adjusted over all record sizes, and their circumstances.
     """
 
@@ -96,7 +96,7 @@ def r2_table(evidence: Evidence) -> pd.DataFrame:
 
 
 def estimates_table(evidence: Evidence) -> pd.DataFrame:
-    """Return estimates beside measurements (choice blocks) for every confirmed point.
+    """Return estimates and measurements (choice blocks) of every confirmed point.
 
     Columns: record size, id, roles, factors; per objective `estimated_…` and `measured_…`, and for means the ends of
     the estimate's interval; `repetition_ids`.

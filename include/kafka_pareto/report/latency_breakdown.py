@@ -1,4 +1,4 @@
-"""Break the latency of the pick and the reference down by the producer's own metrics.
+"""Break down the latency of the pick and the reference by the producer's own metrics.
 
 A record waits in the accumulator (for its batch to fill or `linger.ms` to pass, and for a free request slot), then in
 its request until the broker answers. The client measures both, and batch fill: these explain why latencies differ.

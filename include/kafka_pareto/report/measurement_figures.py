@@ -1,4 +1,4 @@
-"""Draw the report's figures on the measurement: spreads of both sides, latency stages, stability of the baseline."""
+"""Draw the report's figures on the measurement: variability, latency stages, stability of the baseline."""
 
 from __future__ import annotations
 

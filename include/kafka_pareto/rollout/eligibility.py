@@ -28,7 +28,7 @@ def confirmed_trial(campaign: Campaign, decision: Decision, configuration_id: st
     rows = trials[trials.configuration_id == configuration_id].to_dict("records")
     if not rows:
         raise PickError(
-            f"{configuration_id!r} was not confirmed at {case_label(decision.case)} by campaign "
+            f"{configuration_id!r} was not confirmed for {case_label(decision.case)} by campaign "
             f"{campaign.keys.prefix}; it confirmed {joined(sorted(trials.configuration_id))}"
         )
     return {str(name): value for name, value in rows[0].items()}
@@ -42,7 +42,7 @@ def refuse_ineligible(campaign: Campaign, decision: Decision, configuration_id: 
     Raises:
         PickError: With the violated rule.
     """
-    place = f"{configuration_id!r} at {case_label(decision.case)}"
+    place = f"{configuration_id!r} for {case_label(decision.case)}"
     trial, weakest = confirmed_trial(campaign, decision, configuration_id), campaign.tune.weakest_durability()
     if not trial["repetitions_valid"]:
         raise PickError(f"{place}: it has no valid repetition; pick another configuration")

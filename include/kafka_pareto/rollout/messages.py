@@ -63,10 +63,10 @@ def moved_text(kept: Sequence[ActiveSettings]) -> str:
         version = settings.compared_with_version
         beside = "the baseline" if version is None else f"version {version}"
         gains = "; ".join(f"{_change_of(gain)}, {resolution_text(gain)}" for gain in settings.gains)
-        lines.append(f"  Against {beside}, in fresh blocks: {gains}.")
+        lines.append(f"  Compared with {beside} in fresh blocks: {gains}.")
     if settings.gains_over_baseline:
         changed = "; ".join(map(_change_of, settings.gains_over_baseline))
-        lines.append(f"  Against the baseline, in the same blocks: {changed}.")
+        lines.append(f"  Compared with the baseline in the same blocks: {changed}.")
     unmeasured = unmeasured_beside(kept[:-1], settings.compared_with_version)
     is_change = bool(changes(replaced(kept), settings.properties))
     if unmeasured is not None and is_change and settings.came_by != "rolled_back":

@@ -56,7 +56,7 @@ def activated_since_question(
     asked = f"while version {shown} was active" if shown else "before any version"
     return Stays(
         "needs_approval",
-        f"{case}: version {newest} stays active, because it is newer than the question, asked {asked}. "
+        f"{case}: version {newest} stays active, because it is newer than the approval request, made {asked}. "
         f"{how_to_accept(campaign, decision.case)}",
     )
 
@@ -80,7 +80,7 @@ def why_outdated(
     days = campaign.tune.confirmation.answer_within_days
     if asked_at is None or datetime.now(UTC) - asked_at <= timedelta(days=days):
         return None
-    late = f"the question is from {asked_at:%Y-%m-%d}, and an answer is valid for {counted(days, 'day')}"
+    late = f"the approval request is from {asked_at:%Y-%m-%d}, and an answer is valid for {counted(days, 'day')}"
     return Stays(
         "needs_approval", f"{case}: {late} (confirmation.answer_within_days); approval is requested again.", asks=True
     )

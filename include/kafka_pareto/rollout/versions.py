@@ -277,7 +277,7 @@ def _factor_value(value: PropertyValue) -> FactorValue:
 
 
 def _header(settings: ActiveSettings) -> list[str]:
-    came_by = {"recommended": "recommended", "picked": "picked by a person", "rolled_back": "rolled back"}
+    came_by = {"recommended": "recommended", "picked": "picked manually", "rolled_back": "rolled back"}
     promise = f", {settings.durability}" if drivers()[settings.driver].states_durability else ""
     return [
         f"Active settings for {case_label(settings.case)} of study {settings.study}.",

@@ -233,7 +233,7 @@ def _manifest(campaign: Campaign, outcomes: Sequence[Kept | Stays], written: Seq
 def _notice(campaign: Campaign, moved: Sequence[Kept], stays: Sequence[Stays]) -> Notice:
     """Build the notice: a required action takes precedence over activated settings."""
     kind: NoticeKind = "no_gain"
-    what = f"campaign {campaign.keys.campaign} found no gain; the settings stay"
+    what = f"campaign {campaign.keys.campaign} found no gain; the active settings stay"
     kinds = {each.kind for each in stays}
     if "needs_approval" in kinds:
         asked = [each.subject for each in stays if each.kind == "needs_approval"]

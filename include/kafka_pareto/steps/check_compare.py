@@ -137,7 +137,7 @@ class _Compared:
         )
         reasons = [f"records were lost or duplicated in {counted(lost, 'repetition')}"] if lost else []
         if failing_more_p_value(failed, own.total(), baseline_failed, baseline.total()) < SIGNIFICANCE:
-            reasons.append(f"{counted(failed, 'repetition')} failed, versus {baseline_failed:,} of the baseline")
+            reasons.append(f"{counted(failed, 'repetition')} failed, versus {baseline_failed:,} for the baseline")
         return reasons
 
 

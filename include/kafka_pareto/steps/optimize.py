@@ -49,7 +49,7 @@ def run(campaign: Campaign, case: str, round_number: int = 0) -> Manifest:
     hypervolume = float(found.hypervolume["hypervolume"].iloc[-1])
     weaker = int((~front["durability_accepted"]).sum())
     logger.info(
-        "%s: %d configurations on the front (%d more of weaker durability) after %s evaluations; hypervolume %.4f",
+        "%s: %d configurations on the front (plus %d with weaker durability) after %s evaluations; hypervolume %.4f",
         case_label(case), len(found.front), weaker, f"{found.evaluations:,}", hypervolume,
     )  # fmt: skip
     artifacts = [

@@ -206,7 +206,7 @@ def _baseline_problems(accepted: Sequence[Repetition], study: Study) -> list[str
     measured = {r.case for r in accepted if r.outcome == "valid" and r.is_baseline}
     if without := [case for case in study.cases if case not in measured]:
         cases = ", ".join(map(case_label, without))
-        return [f"the baseline has no valid repetition at {cases}, so comparisons are impossible"]
+        return [f"the baseline has no valid repetition for {cases}, so comparisons are impossible"]
     return []
 
 

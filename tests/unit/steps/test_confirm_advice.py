@@ -80,7 +80,7 @@ def test_the_best_advice_is_in_every_block_after_the_choice_and_the_card_says_ho
     assert {len(gain.reference_repetition_ids) for gain in advice.gains} == {blocks}
     assert tuple(gain.objective for gain in advice.gains) == STUDY.means
     (line,) = advice_of(decision)
-    assert line.startswith("against the best advice, A guide (lz4, 64 KiB, linger 0 ms, acks all): p95 latency ")
+    assert line.startswith("compared with the best advice, A guide (lz4, 64 KiB, linger 0 ms, acks all): p95 latency ")
 
 
 def test_a_pick_that_somebody_advises_says_so_and_has_nothing_beside_it(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_advice_that_beats_nothing_is_measured_beside_the_pick_where_that_is_ask
         assert measured(campaign, phase)[configuration_id(POOR)] == measured(campaign, phase)[WINNER_ID]
     assert not any(gain.may_be_worse_by(harm_margin(study.confirmation)) for gain in advice.gains)
     (line,) = advice_of(decision)
-    assert line.startswith("against the best advice, A guide (")
+    assert line.startswith("compared with the best advice, A guide (")
     assert line.endswith("no mean is worse by more than 10 %.")
 
 

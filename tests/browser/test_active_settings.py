@@ -24,7 +24,7 @@ RUN_MS = 120_000
 REASON = "it <b>fits</b> {{ 1 + 1 }} our 'day'"
 
 
-def test_what_was_picked_by_a_need_comes_into_force_downloads_and_goes_back(
+def test_a_pick_by_need_can_be_activated_downloaded_and_rolled_back(
     explorer: Explorer, visitor: Visitor, tmp_path: Path
 ) -> None:
     page = visitor.page
@@ -94,7 +94,9 @@ def test_a_move_that_somebody_else_forestalled_says_so_though_airflow_once_did_n
     assert len(versions(explorer.store, "paper", CASE)) == 1
 
 
-def test_who_may_not_trigger_dags_is_told_so_and_nothing_moves(explorer: Explorer, onlooker: Visitor) -> None:
+def test_a_user_who_may_not_trigger_dags_gets_a_message_and_nothing_moves(
+    explorer: Explorer, onlooker: Visitor
+) -> None:
     open_view(explorer, onlooker)
     onlooker.page.locator("#activate-best").get_by_role("button").click()
     onlooker.page.get_by_role("button", name="Confirm").click()
@@ -102,7 +104,7 @@ def test_who_may_not_trigger_dags_is_told_so_and_nothing_moves(explorer: Explore
     assert active_settings(explorer.store, "paper", CASE) is None
 
 
-def test_what_was_not_confirmed_has_no_button_but_a_reason(explorer: Explorer, visitor: Visitor) -> None:
+def test_an_unconfirmed_configuration_has_a_reason_instead_of_a_button(explorer: Explorer, visitor: Visitor) -> None:
     open_view(explorer, visitor)
     unconfirmed = visitor.page.locator("#left option", has_text="(round 0)").first.get_attribute("value")
     visitor.page.get_by_label("left").select_option(unconfirmed)

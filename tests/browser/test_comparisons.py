@@ -17,7 +17,7 @@ pytestmark = pytest.mark.studies
 KEYS = CampaignKeys("impact", "c1")
 
 
-def test_a_comparison_has_its_table_its_plot_and_its_csv_and_is_no_campaign_of_the_pareto_view(
+def test_a_comparison_has_its_table_its_plot_and_its_csv_and_is_not_in_the_pareto_view(
     explorer: Explorer, visitor: Visitor, tmp_path: Path
 ) -> None:
     explorer.store.put(KEYS.frozen_study(), b"kind: compare\nname: impact\n")

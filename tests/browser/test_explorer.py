@@ -67,7 +67,7 @@ def test_the_first_screen_comes_and_nothing_is_refused(explorer: Explorer, visit
     assert visitor.complaints == [], "\n".join(visitor.complaints)
 
 
-def test_a_slider_moved_by_keyboard_changes_what_is_named(explorer: Explorer, visitor: Visitor) -> None:
+def test_a_slider_moved_by_keyboard_changes_the_named_configuration(explorer: Explorer, visitor: Visitor) -> None:
     open_view(explorer, visitor)
     before = best_id(visitor)
     slider = visitor.page.get_by_label("latency CV at most", exact=True)
@@ -131,7 +131,7 @@ def test_the_downloaded_properties_are_the_artifact(explorer: Explorer, visitor:
     assert (tmp_path / "producer.properties").read_bytes() == artifact
 
 
-def test_what_an_artifact_says_is_what_the_page_shows(explorer: Explorer, visitor: Visitor) -> None:
+def test_the_page_shows_the_artifacts_text(explorer: Explorer, visitor: Visitor) -> None:
     campaign = explorer.campaign()
     key = campaign.keys.confirmation(CASE, "trials.parquet")
     trials = campaign.read_table(key, TRIAL_COLUMNS)
@@ -161,7 +161,7 @@ def test_nothing_sticks_out_of_its_panel_at_any_width(explorer: Explorer, visito
     visitor.page.set_viewport_size(SCREEN)
 
 
-def test_the_history_of_checks_is_drawn_with_what_drifted_told_apart(explorer: Explorer, visitor: Visitor) -> None:
+def test_the_history_of_checks_marks_drift(explorer: Explorer, visitor: Visitor) -> None:
     history = [(1, 0.51, 2.02, 1), (8, 0.49, 1.98, 1), (15, 0.82, 1.6, 1), (16, 0.5, 2.1, 2), (22, 0.52, 2.0, 2)]
     for day, p95, throughput, version in history:
         write_check(explorer.store, day, CASE, p95, throughput, version=version)
@@ -179,7 +179,7 @@ def test_the_history_of_checks_is_drawn_with_what_drifted_told_apart(explorer: E
     visitor.picture("checks")
 
 
-def test_a_warm_start_is_told_in_a_line(explorer: Explorer, visitor: Visitor) -> None:
+def test_a_warm_start_is_shown_in_one_line(explorer: Explorer, visitor: Visitor) -> None:
     used = PriorCampaign(campaign="20261120-before", age_days={CASE: 1.04}, trials=44)
     other = PriorCampaign(campaign="20261119-other", left_out=["another cluster"])
     campaign = explorer.campaign()
@@ -189,7 +189,7 @@ def test_a_warm_start_is_told_in_a_line(explorer: Explorer, visitor: Visitor) ->
     expect(line).to_contain_text("20261120-before (44 trials, 1.0 days old); no usable trials in 1 more campaign")
 
 
-def test_two_configurations_stand_side_by_side(explorer: Explorer, visitor: Visitor) -> None:
+def test_two_configurations_are_shown_side_by_side(explorer: Explorer, visitor: Visitor) -> None:
     open_view(explorer, visitor)
     names = visitor.page.locator("#left option").evaluate_all("options => options.map(option => option.value)")
     visitor.page.get_by_label("left").select_option(names[3])

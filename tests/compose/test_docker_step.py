@@ -90,7 +90,7 @@ def test_the_last_line_is_the_manifest_which_the_log_does_not_hold(capsys: pytes
     assert logged(capsys)[-2:] == ["{not yet}", "THE CARDS ü"]
 
 
-def test_what_stderr_says_meanwhile_is_never_taken_for_the_manifest() -> None:
+def test_stderr_is_never_taken_for_the_manifest() -> None:
     noise = "for n in range(300): print('noise', n, file=sys.stderr)"
     assert execute(f"import sys\n{noise}\nprint('''{MANIFEST}'''); print('a warning at exit', file=sys.stderr)")
 
@@ -205,7 +205,7 @@ def test_a_task_that_is_stopped_ends_its_step_before_airflow_loses_patience(step
     assert codes == ["143"]
 
 
-def test_what_a_killed_task_has_left_is_ended_before_its_next_try_begins(steps_engine: Engine, proxy: Proxy) -> None:
+def test_leftovers_of_a_killed_task_are_ended_before_its_next_try_begins(steps_engine: Engine, proxy: Proxy) -> None:
     with task_in_a_process(proxy) as task:
         says(steps_engine, "ready")
         task.kill()
@@ -233,7 +233,7 @@ def test_a_try_that_comes_back_to_life_does_not_end_the_next_ones_step(steps_eng
     assert codes == ["143", "143"]
 
 
-def test_every_try_of_every_task_of_every_run_has_a_container_name_of_its_own() -> None:
+def test_every_try_of_every_task_of_every_run_has_its_own_container_name() -> None:
     def name(**changed: Any) -> str:
         ti = TaskInstance()
         for key, value in changed.items():
@@ -255,7 +255,7 @@ def test_every_try_of_every_task_of_every_run_has_a_container_name_of_its_own() 
     assert max(map(len, long)) < 120
 
 
-def test_an_image_that_is_not_there_is_named_with_the_remedy_and_not_pulled(
+def test_a_missing_image_is_named_with_the_fix_and_not_pulled(
     steps_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{steps_engine.socket}")
@@ -264,7 +264,7 @@ def test_an_image_that_is_not_there_is_named_with_the_remedy_and_not_pulled(
         execute("")
 
 
-def test_what_the_proxy_refuses_is_said_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_refused_by_the_proxy_are_reported_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKA_PARETO_STEP_NETWORK", "host")
     with pytest.raises(AirflowFailException, match="proxy refused the step's container: another network than the"):
         execute("")

@@ -100,7 +100,7 @@ def test_every_planned_repetition_is_in_the_store_exactly_once(finished: Finishe
     assert confirmed == planned_confirmation(campaign, CASE)
 
 
-def test_the_topics_end_offsets_grew_by_what_was_sent(finished: Finished) -> None:
+def test_the_topics_end_offsets_grew_by_the_records_sent(finished: Finished) -> None:
     campaign = finished.campaign
     for prefix in (campaign.keys.measurements(CASE), campaign.keys.confirmation(CASE, "repetitions/")):
         for repetition in campaign.read_repetitions(prefix):
@@ -149,7 +149,7 @@ def test_every_panel_but_those_of_airflows_own_metrics_has_data_after_a_campaign
     assert unanswered(stack.prometheus_url(), finished.begun_s, finished.ended_s) == []
 
 
-def test_the_stack_is_whole_again_after_the_disturbances(stack: ComposeStack, finished: Finished) -> None:
+def test_the_stack_has_recovered_after_the_disturbances(stack: ComposeStack, finished: Finished) -> None:
     assert finished.state == "success"
     wait_until("every service is healthy", lambda: {each["Health"] for each in stack.services()} == {"healthy"}, 60)
 

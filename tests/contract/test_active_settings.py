@@ -34,7 +34,7 @@ from tests.tasks.accepting import (
 ROOT = Path(__file__).parent.parent.parent
 
 
-def test_versions_files_and_the_way_back_are_the_same_in_every_store(
+def test_versions_files_and_the_rollback_are_the_same_in_every_store(
     store: Store, reported_store: Path, tmp_path: Path
 ) -> None:
     campaign = in_store(accepting_campaign(reported_store, tmp_path / "campaign"), store)
@@ -103,7 +103,7 @@ def test_both_steps_run_by_their_argv_and_take_any_words_as_words(reported_store
         ),
     ],
 )
-def test_what_is_wrong_with_an_argument_is_said_in_the_last_line(
+def test_an_invalid_argument_is_reported_in_the_last_line(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

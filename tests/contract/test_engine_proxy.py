@@ -100,7 +100,7 @@ def test_compose_takes_a_step_for_an_orphan_of_the_stack() -> None:
         ("DELETE", f"/v1.41/containers/{NAME}?v=False&link=False&force=True"),
     ],
 )
-def test_what_a_step_needs_is_let_through(ask: Any, method: str, target: str) -> None:
+def test_requests_a_step_needs_pass(ask: Any, method: str, target: str) -> None:
     status, _, arrived = ask(method, target)
     assert (status, arrived) == (200, [(method, target, b"")])
 
@@ -288,7 +288,7 @@ def test_a_second_object_after_the_agreed_one_is_refused(ask: Any) -> None:
 
 
 @pytest.mark.parametrize("padding", [16_384, 1 << 20])
-def test_a_body_that_cannot_be_seen_whole_is_refused(ask: Any, padding: int) -> None:
+def test_a_body_that_cannot_be_read_completely_is_refused(ask: Any, padding: int) -> None:
     agreed_and_more = as_bytes(agreed()) + b" " * padding
     long_argument = as_bytes(agreed(["x" * padding]))
     for body in (agreed_and_more, long_argument):

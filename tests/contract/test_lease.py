@@ -61,7 +61,7 @@ class TestLeaseContract:
             assert not is_returned(store)
         assert is_returned(store)
 
-    def test_a_returned_lease_may_be_taken_at_once(self, store: Store) -> None:
+    def test_a_returned_lease_may_be_taken_immediately(self, store: Store) -> None:
         with lease_on(store):
             pass
         with lease_on(store) as second:
@@ -102,7 +102,7 @@ class TestLeaseContract:
                 lease_on(store, wait_s=TERM_S * 2).__enter__()
             assert lease.is_held()
 
-    def test_a_lease_that_somebody_else_took_over_is_held_no_longer_and_left_to_them(self, store: Store) -> None:
+    def test_a_lease_taken_over_by_another_is_no_longer_held_and_left_to_them(self, store: Store) -> None:
         with lease_on(store) as lease:
             store.put(KEY, b'{"holder": "somebody else", "nonce": "theirs"}')
             wait_until("the lease is held no longer", lambda: not lease.is_held(), TERM_S * 3)
@@ -115,9 +115,7 @@ class TestLeaseContract:
             store.put(KEY, b'{"holder": "somebody else", "nonce": "theirs"}')
         assert store.get(KEY) == b'{"holder": "somebody else", "nonce": "theirs"}'
 
-    def test_after_a_stand_still_that_no_clock_has_counted_renewing_tells_whose_the_lease_was(
-        self, store: Store
-    ) -> None:
+    def test_after_a_suspension_no_clock_counted_renewing_detects_another_owner(self, store: Store) -> None:
         """The holder's own clock stands still with it, as in a virtual machine that is suspended."""
         lease = ClusterLease(store, CLUSTER, 0, term_s=3600.0, clock=lambda: 0.0).__enter__()
         assert lease.renew()
@@ -128,7 +126,7 @@ class TestLeaseContract:
         assert not lease.is_held()
         lease.__exit__(None, None, None)
 
-    def test_a_lease_is_held_no_longer_once_the_machine_was_suspended_for_a_term(self, store: Store) -> None:
+    def test_a_lease_is_no_longer_held_once_the_machine_was_suspended_for_a_term(self, store: Store) -> None:
         since_boot_s = 0.0
         with ClusterLease(store, CLUSTER, 0, term_s=3600.0, clock=lambda: since_boot_s) as lease:
             assert lease.is_held()
@@ -193,7 +191,7 @@ class TestLostAnswers:
             assert lease.is_held()
         assert is_returned(store)
 
-    def test_a_lease_is_held_no_longer_when_the_store_stays_away_for_a_term(self, tmp_path: Path) -> None:
+    def test_a_lease_is_no_longer_held_when_the_store_is_unreachable_for_a_term(self, tmp_path: Path) -> None:
         store = FaultyStore(tmp_path)
         with lease_on(store) as lease:
             store.is_away = True

@@ -88,7 +88,7 @@ def bench(request: pytest.FixtureRequest) -> Bench:
     return chosen
 
 
-def test_what_was_asked_for_is_sent_and_arrives(bench: Bench) -> None:
+def test_the_requested_load_is_sent_and_arrives(bench: Bench) -> None:
     before = bench.cluster.end_offset(bench.request.topic)
     result = bench.tool.run(bench.request)
 
@@ -175,7 +175,7 @@ def test_zeros_are_sent_by_several_producers_which_arrive_and_share_the_rate(ben
     ],
     indirect=["bench"],
 )
-def test_what_a_tool_cannot_do_is_refused_and_nothing_is_sent(
+def test_options_a_tool_lacks_are_refused_and_nothing_is_sent(
     bench: Bench, spoil: Callable[[LoadRequest], LoadRequest]
 ) -> None:
     before = bench.cluster.end_offset(bench.request.topic)
@@ -186,7 +186,7 @@ def test_what_a_tool_cannot_do_is_refused_and_nothing_is_sent(
 
 
 @pytest.mark.brokers
-def test_a_machine_with_brokers_writes_what_the_unthrottled_part_has_left_before_the_paced_one_begins(
+def test_a_machine_with_brokers_flushes_the_unthrottled_parts_data_before_the_rate_limited_one_begins(
     single_broker: RunningBrokers, topic: tuple[Cluster, str]
 ) -> None:
     tool = LoadGenerator(single_broker.bootstrap_servers, None, single_broker.settings, has_brokers=True)

@@ -247,9 +247,7 @@ def test_users_may_be_made_again_with_other_passwords_and_the_administrators_sta
 
 
 @pytest.mark.long
-def test_what_was_tracked_before_mlflow_asked_for_a_login_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_tracked_before_mlflow_required_a_login_continue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study, folder = named("upgraded"), tmp_path / "mlflow"
     folder.mkdir()
     with mlflow_server(folder, asks_for_a_login=False) as before:

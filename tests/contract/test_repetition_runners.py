@@ -116,7 +116,7 @@ def bench(request: pytest.FixtureRequest) -> Bench:
     return chosen
 
 
-def test_an_attempt_holds_every_quantity_that_the_driver_declares_and_a_value_for_every_mean(bench: Bench) -> None:
+def test_an_attempt_has_every_quantity_declared_by_the_driver_and_a_value_for_every_mean(bench: Bench) -> None:
     planned = bench.planned()[0]
     with bench.runner() as runner:
         runner.wait_until_ready([planned])
@@ -177,7 +177,7 @@ def test_more_repetitions_cost_more(bench: Bench) -> None:
 
 @pytest.mark.brokers
 @pytest.mark.parametrize("end", [None, SafetyStop("harmed"), SystemExit(143)], ids=["well", "stopped", "ended by TERM"])
-def test_the_topic_bounds_what_it_keeps_and_goes_with_its_step_in_whatever_state(
+def test_the_topic_limits_its_retention_and_is_deleted_with_its_step_in_any_state(
     producer: Bench, single_broker: RunningBrokers, end: BaseException | None
 ) -> None:
     topic = topic_name(producer.campaign.keys, producer.case)

@@ -54,12 +54,12 @@ class TestStoreContract:
         assert store.get("empty") == b""
         assert store.tag("empty") is not None
 
-    def test_a_later_write_replaces_the_whole_object(self, store: Store) -> None:
+    def test_a_later_write_replaces_the_object(self, store: Store) -> None:
         store.put("a", b"a long first content")
         store.put("a", b"short")
         assert store.get("a") == b"short"
 
-    def test_reading_what_is_not_there_names_the_key(self, store: Store) -> None:
+    def test_reading_a_missing_object_names_the_key(self, store: Store) -> None:
         with pytest.raises(ArtifactError, match="no/such/key: is not in the store"):
             store.get("no/such/key")
 
@@ -109,31 +109,31 @@ class TestStoreContract:
         store.put("a", b"two")
         assert store.tag("a") not in (None, first)
 
-    def test_put_if_creates_what_is_not_there_and_returns_its_tag(self, store: Store) -> None:
+    def test_put_if_creates_a_missing_object_and_returns_its_tag(self, store: Store) -> None:
         tag = store.put_if("a", b"one", None)
         assert tag is not None
         assert store.tag("a") == tag
         assert store.get("a") == b"one"
 
-    def test_put_if_does_not_create_what_is_there_already(self, store: Store) -> None:
+    def test_put_if_does_not_overwrite_an_existing_object(self, store: Store) -> None:
         store.put("a", b"one")
         assert store.put_if("a", b"two", None) is None
         assert store.get("a") == b"one"
 
-    def test_put_if_replaces_what_still_has_the_tag(self, store: Store) -> None:
+    def test_put_if_replaces_an_object_with_the_same_tag(self, store: Store) -> None:
         first = store.put_if("a", b"one", None)
         second = store.put_if("a", b"two", first)
         assert second is not None
         assert second == store.tag("a") != first
         assert store.get("a") == b"two"
 
-    def test_put_if_leaves_alone_what_has_another_tag(self, store: Store) -> None:
+    def test_put_if_keeps_an_object_with_another_tag(self, store: Store) -> None:
         outdated = store.put_if("a", b"one", None)
         store.put("a", b"two")
         assert store.put_if("a", b"three", outdated) is None
         assert store.get("a") == b"two"
 
-    def test_put_if_does_not_bring_back_what_was_deleted(self, store: Store) -> None:
+    def test_put_if_does_not_restore_a_deleted_object(self, store: Store) -> None:
         tag = store.put_if("a", b"one", None)
         store.delete("a")
         assert store.put_if("a", b"two", tag) is None
@@ -161,7 +161,7 @@ class TestStoreContract:
         assert store.get("a") == b"again"
 
     @pytest.mark.parametrize("there_already", [False, True])
-    def test_of_many_who_put_if_at_once_exactly_one_wins(self, store_settings: Settings, there_already: bool) -> None:
+    def test_of_many_concurrent_put_ifs_exactly_one_wins(self, store_settings: Settings, there_already: bool) -> None:
         stores = [open_store(store_settings) for _ in range(CONTENDERS)]
         tag = stores[0].put_if("a", b"before", None) if there_already else None
         start = Barrier(CONTENDERS)
@@ -178,7 +178,7 @@ class TestStoreContract:
         assert stores[0].get("a") == f"contender {winners[0]}".encode()
         assert stores[0].tag("a") == tags[winners[0]]
 
-    def test_a_key_may_hold_what_factor_and_campaign_names_hold(self, store: Store) -> None:
+    def test_a_key_may_contain_any_character_of_factor_and_campaign_names(self, store: Store) -> None:
         key = "paper/2026-11-21_a/round=00/02_measurements/8192/design-r00-8192-b000-c0 ä+%.json"
         tag = store.put_if(key, b"x", None)
         assert store.keys("paper/") == [key]
@@ -231,14 +231,14 @@ class TestFolderStore:
             open_store(Settings(s3_endpoint="http://127.0.0.1:9000"))
 
     @pytest.mark.parametrize("endpoint", ["127.0.0.1:9000", "ftp://host", "http://"])
-    def test_an_endpoint_that_is_no_url_is_refused(self, endpoint: str) -> None:
+    def test_an_endpoint_that_is_not_a_url_is_refused(self, endpoint: str) -> None:
         with pytest.raises(BadInputError, match=r"KAFKA_PARETO_S3_ENDPOINT: .*must have the form http://host:port"):
             S3Store(endpoint, "key", "secret", "bucket")
 
 
 @pytest.mark.servers
 class TestS3Store:
-    def test_a_missing_bucket_is_named_with_the_remedy(self, minio_server: RunningMinio) -> None:
+    def test_a_missing_bucket_is_named_with_the_fix(self, minio_server: RunningMinio) -> None:
         with pytest.raises(StoreError, match=r"has no bucket nowhere; create it, or set KAFKA_PARETO_S3_BUCKET"):
             S3Store(minio_server.endpoint, minio_server.access_key, minio_server.secret_key, "nowhere")
 

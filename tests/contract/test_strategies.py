@@ -58,7 +58,7 @@ def name(request: pytest.FixtureRequest) -> str:
 class TestEveryStrategy:
     """The contract of `benchmarks.strategies.table.Strategy`."""
 
-    def test_asks_only_for_what_may_be_recommended(self, name: str, study: Study) -> None:
+    def test_asks_only_for_eligible_configurations(self, name: str, study: Study) -> None:
         asked = ask(name, study, seed=1, budget=60)
         assert all(study.may_be_recommended(each, CASE) for each in asked)
 
@@ -68,7 +68,7 @@ class TestEveryStrategy:
     def test_asks_something_else_for_another_seed(self, name: str, study: Study) -> None:
         assert ask(name, study, seed=1, budget=40) != ask(name, study, seed=2, budget=40)
 
-    def test_goes_on_when_everything_was_measured_more_than_once(self, name: str, study: Study) -> None:
+    def test_continues_when_everything_was_measured_more_than_once(self, name: str, study: Study) -> None:
         assert len(ask(name, study, seed=1, budget=3 * CANDIDATES)) == 3 * CANDIDATES
 
 

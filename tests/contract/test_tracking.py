@@ -122,7 +122,7 @@ def test_a_campaign_that_dies_after_its_training_leaves_its_runs(tmp_path: Path,
 
 
 @pytest.mark.long
-def test_an_outage_while_it_trains_loses_nothing_and_the_report_logs_what_is_missing(
+def test_an_outage_during_training_loses_nothing_and_the_report_logs_the_missing_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = tmp_path / "mlflow"
@@ -231,7 +231,7 @@ def test_the_metrics_of_a_child_are_the_scores_in_the_store(trained: Campaign, c
 
 
 @pytest.mark.usefixtures("trained")
-def test_a_child_holds_its_figures_and_its_data_set_with_the_hash(client: MlflowClient) -> None:
+def test_a_child_has_its_figures_and_its_data_set_with_the_hash(client: MlflowClient) -> None:
     run = runs_of(client, "first")["train p95_latency_ms"]
     pictures = {Path(file.path).name for file in client.list_artifacts(run.info.run_id, "figures")}
     kinds = ("estimated_vs_measured", "importance", "learning_curve")
@@ -350,7 +350,7 @@ def test_without_a_confirmed_point_no_champion_is_made(trained: Campaign, client
     assert client.get_registered_model("kafka-pareto.paper.latency_cv").aliases == {}
 
 
-def test_the_report_lies_beside_the_campaigns_run(trained: Campaign, client: MlflowClient, tmp_path: Path) -> None:
+def test_the_report_is_stored_with_the_campaigns_run(trained: Campaign, client: MlflowClient, tmp_path: Path) -> None:
     campaign_runs.log_report(trained, "<p>β</p>".encode())
     run_id = runs_of(client, "first")["first"].info.run_id
     stored = client.download_artifacts(run_id, "report.html", str(tmp_path))
@@ -371,7 +371,7 @@ def test_a_server_that_is_down_is_one_clear_message_within_half_a_minute(
 
 
 @pytest.mark.long
-def test_a_server_that_never_answers_is_given_up_within_half_a_minute(
+def test_a_server_that_never_answers_times_out_within_half_a_minute(
     trained: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:

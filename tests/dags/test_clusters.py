@@ -97,7 +97,7 @@ def test_a_check_runs_where_its_studys_cluster_is_and_has_it_tuned_there() -> No
 
 
 @pytest.mark.parametrize("name", ["'../x'", "Berlin", "[1]", "''", "{"])
-def test_what_is_no_name_of_a_cluster_makes_no_dag(studies: Path, name: str) -> None:
+def test_an_invalid_cluster_name_makes_no_dag(studies: Path, name: str) -> None:
     for file in ("there", "there_too"):
         (studies / f"{file}.yaml").write_text(f"cluster: {{name: {name}}}")
     assert set(dags_of("tune_producer")) == {"tune_producer"}

@@ -103,19 +103,19 @@ def test_each_cluster_has_the_dag_of_a_kind_only_where_it_has_a_study_of_it(stud
     assert {task.queue for task in there.tasks} == {"kafka_berlin"}
 
 
-def test_without_a_study_that_compares_there_is_no_dag_for_it(studies: Path) -> None:
+def test_without_a_comparison_study_there_is_no_dag_for_it(studies: Path) -> None:
     (studies / "tunes.yaml").write_text(TUNES)
     assert dags_of("compare_configurations") == {}
 
 
-def test_a_check_of_what_is_in_force_offers_no_comparison(studies: Path) -> None:
+def test_a_check_of_active_settings_offers_no_comparison(studies: Path) -> None:
     (studies / "tunes.yaml").write_text(TUNES)
     (studies / "compares.yaml").write_text(COMPARES)
     assert {name: offered(each) for name, each in dags_of("retune_producer").items()} == {"retune_producer": ["tunes"]}
 
 
 @pytest.mark.parametrize("file", sorted((PROJECT / "dags").glob("*.py")), ids=lambda file: file.stem)
-def test_a_folder_with_a_comparison_alone_is_no_error_in_any_dag_file(studies: Path, file: Path) -> None:
+def test_a_folder_with_only_a_comparison_is_no_error_in_any_dag_file(studies: Path, file: Path) -> None:
     (studies / "compares.yaml").write_text(COMPARES)
     made = {"compare_configurations": ["compare_configurations"], "settings_in_force": ["settings_in_force"]}
     assert list(dags_of(file.stem)) == made.get(file.stem, [])
@@ -188,7 +188,7 @@ def test_nonsense_is_refused(dag: DAG, name: str, value: Any) -> None:
         ("repetitions", 3),
     ],
 )
-def test_what_is_meant_is_accepted(dag: DAG, name: str, value: Any) -> None:
+def test_valid_parameters_are_accepted(dag: DAG, name: str, value: Any) -> None:
     assert copy(dag.params.get_param(name)).resolve(value) == value
 
 

@@ -127,7 +127,7 @@ def test_who_may_read_one_clusters_dag_sees_that_cluster_alone(airflow: TestClie
 @pytest.mark.parametrize(
     ("user", "versions", "checks"), [("reader", [1, 2], ["c2", "b2"]), ("berliner", [2], ["b2"]), ("owner", 403, 403)]
 )
-def test_what_a_study_left_on_its_former_cluster_is_shown_to_that_clusters_readers_alone(
+def test_settings_left_on_a_studys_former_cluster_are_shown_only_to_that_clusters_readers(
     airflow: TestClient, user: str, versions: list[int] | int, checks: list[str] | int
 ) -> None:
     headers = headers_of(airflow, user)
@@ -139,7 +139,7 @@ def test_what_a_study_left_on_its_former_cluster_is_shown_to_that_clusters_reade
     assert found == (sorted(checks) if isinstance(checks, list) else checks)
 
 
-def test_a_move_shows_nothing_that_is_in_force_on_a_cluster_that_one_may_not_read(airflow: TestClient) -> None:
+def test_a_move_shows_no_active_settings_of_a_cluster_the_user_may_not_read(airflow: TestClient) -> None:
     address = f"/kafka-pareto/api/campaigns/moved/c1/{CASE}/c0123456789/move"
     move = airflow.get(address, headers=headers_of(airflow, "owner")).json()
     assert "you need permission to read tune_producer_berlin" in move["refused"]
@@ -155,7 +155,7 @@ def test_a_version_that_does_not_name_its_cluster_is_shown_to_the_readers_of_its
 
 
 @pytest.mark.parametrize(("user", "campaigns", "comparisons"), [("berliner", {"b1"}, {"b1"}), ("owner", {"c1"}, set())])
-def test_what_is_listed_is_of_the_clusters_whose_dags_one_may_read(
+def test_only_clusters_with_readable_dags_are_listed(
     airflow: TestClient, user: str, campaigns: set[str], comparisons: set[str]
 ) -> None:
     headers = headers_of(airflow, user)
@@ -181,7 +181,7 @@ def test_comparisons_have_a_page_of_their_own_and_are_no_campaigns_of_the_pareto
     assert [each["study"] for each in listed] == ["compared"]
 
 
-def test_the_doctors_page_says_what_is_wrong_where_it_cannot_look(
+def test_the_doctors_page_gives_the_error_if_it_cannot_examine(
     airflow: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "then reload this page" in airflow.get("/kafka-pareto/doctor").text
@@ -227,7 +227,7 @@ def test_every_answer_forbids_foreign_scripts_frames_and_guesses(airflow: TestCl
         "/api/comparisons/quick/c1/%3Cscript%3E/levels.csv",
     ],
 )
-def test_what_is_no_name_reaches_no_file_and_is_not_repeated(airflow: TestClient, path: str) -> None:
+def test_an_invalid_name_reaches_no_file_and_is_not_echoed(airflow: TestClient, path: str) -> None:
     answer = airflow.get(f"/kafka-pareto{path}", headers=headers_of(airflow, "reader"))
     assert answer.status_code == 404
     assert "script" not in answer.text
@@ -251,7 +251,7 @@ def test_plotly_is_the_bundled_one_and_is_kept_by_the_browser(airflow: TestClien
     assert not re.findall(r'(?:src|href)="(?:https?:)?//', page)
 
 
-def test_what_every_process_of_airflow_loads_of_the_plugin_is_light() -> None:
+def test_the_part_of_the_plugin_loaded_by_every_airflow_process_is_light() -> None:
     program = (
         "import sys; sys.path.insert(0, 'plugins'); import kafka_pareto_explorer; "
         "print([name for name in ('fastapi', 'pandas', 'kafka_pareto') if name in sys.modules])"

@@ -73,7 +73,7 @@ def test_follows_a_campaign_to_its_cards_and_addresses(
     assert not has_client_config(stack, "good")
 
 
-def test_says_which_task_failed_with_the_steps_own_words_and_what_to_do(
+def test_names_the_failed_task_with_the_steps_own_words_and_the_fix(
     stack: Stack, runs: AirflowRuns, store_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert tune(stack, runs, store_folder, "bad") == 1
@@ -93,7 +93,7 @@ def test_shows_a_plan_that_lacks_the_users_consent_and_how_to_give_it(
     assert "run the same command with --yes" in said
 
 
-def test_ctrl_c_stops_the_load_and_says_how_to_go_on(
+def test_ctrl_c_stops_the_load_and_says_how_to_resume(
     stack: Stack, runs: AirflowRuns, store_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pid_files = store_folder / "paper" / "hanging"
@@ -150,7 +150,7 @@ def test_a_run_that_airflow_refuses_leaves_no_client_configuration(
     assert not has_client_config(stack, "refused")
 
 
-def test_the_way_back_is_followed_to_what_its_step_tells_people_and_to_what_is_in_force(
+def test_the_rollback_is_followed_to_its_notice_and_the_active_settings(
     airflow: Served, capsys: pytest.CaptureFixture[str]
 ) -> None:
     put_in_force(FolderStore(airflow.store), "paper", "1024")

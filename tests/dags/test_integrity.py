@@ -79,7 +79,7 @@ def test_the_edges_are_exactly_the_pipelines(dag: DAG) -> None:
     assert edges == {*itertools.pairwise(steps), ("design", "confirm")}  # the latter is what confirm is mapped over
 
 
-def test_only_the_confirmation_goes_on_after_skipped_rounds_and_only_a_question_after_nothing_moved(dag: DAG) -> None:
+def test_only_the_confirmation_runs_after_skipped_rounds_and_only_a_question_after_nothing_moved(dag: DAG) -> None:
     lenient = {task.task_id: task.trigger_rule for task in dag.tasks if task.trigger_rule != "all_success"}
     assert lenient == {"confirm": "none_failed", "ask": "none_failed_min_one_success"}
 
@@ -93,7 +93,7 @@ def test_measure_optimize_and_confirm_are_mapped_and_labelled_by_record_size(dag
     assert shown == ["8192 B", "pipeline"]
 
 
-def test_only_what_loads_the_cluster_takes_its_one_slot(dag: DAG) -> None:
+def test_only_tasks_that_load_the_cluster_take_its_one_slot(dag: DAG) -> None:
     for task in dag.tasks:
         assert (task.pool == "kafka_cluster") == (step_of(task.task_id) in ("measure", "confirm")), task.task_id
 
@@ -115,7 +115,7 @@ def test_every_task_has_an_owner_a_timeout_and_a_line_of_documentation(dag_bag: 
             assert "\n" not in task.doc_md.strip(), f"{name}: keep its doc_md to one line"
 
 
-def test_every_dag_says_what_it_needs_what_it_makes_and_what_to_do_for_every_task(dag_bag: DagBag) -> None:
+def test_every_dag_documents_its_inputs_outputs_and_the_fix_for_every_task(dag_bag: DagBag) -> None:
     for dag in dag_bag.dags.values():
         rows = {f"| {step_of(task.task_id)} |" for task in dag.tasks}
         for words in ("**Inputs**", "**Outputs**", "When a task fails", *rows):
@@ -128,7 +128,7 @@ def test_an_approval_waits_for_as_long_as_it_takes_and_holds_no_slot_of_the_clus
     assert approve.pool == "default_pool"
 
 
-def test_what_was_found_and_what_moved_are_events_of_assets(dag: DAG, move: DAG) -> None:
+def test_results_and_moves_are_asset_events(dag: DAG, move: DAG) -> None:
     tasks = [task for task in [*dag.tasks, *move.tasks] if task.outlets]
     assert {(task.dag_id, task.task_id): [asset.name for asset in task.outlets] for task in tasks} == {
         ("tune_producer", "report"): ["kafka_producer_recommendation"],
@@ -138,13 +138,13 @@ def test_what_was_found_and_what_moved_are_events_of_assets(dag: DAG, move: DAG)
     }
 
 
-def test_every_dag_runs_at_once_in_a_new_installation_and_tells_people_when_a_run_fails(dag_bag: DagBag) -> None:
+def test_every_dag_is_unpaused_in_a_new_installation_and_notifies_people_of_failed_runs(dag_bag: DagBag) -> None:
     for dag in dag_bag.dags.values():
         assert dag.is_paused_upon_creation is False, f"{dag.dag_id}: give it dag_options"
         assert isinstance(dag.on_failure_callback, FailureNotifier), f"{dag.dag_id}: give it dag_options"
 
 
-def test_runs_are_started_by_hand_campaigns_one_by_one_and_moves_beside_open_questions(dag: DAG, move: DAG) -> None:
+def test_runs_are_started_manually_campaigns_one_by_one_and_moves_despite_open_questions(dag: DAG, move: DAG) -> None:
     for each in (dag, move):
         assert each.schedule is None
         assert each.catchup is False
@@ -175,7 +175,7 @@ def test_runs_are_started_by_hand_campaigns_one_by_one_and_moves_beside_open_que
         ("approval", True),
     ],
 )
-def test_what_is_meant_tunes(dag: DAG, name: str, value: Any) -> None:
+def test_valid_parameters_tune(dag: DAG, name: str, value: Any) -> None:
     assert copy(dag.params.get_param(name)).resolve(value) == value
 
 
@@ -194,7 +194,7 @@ def test_what_is_meant_tunes(dag: DAG, name: str, value: Any) -> None:
         ("reason", "--by=eve {{ 1 }}\nand more"),
     ],
 )
-def test_what_is_meant_moves_settings(move: DAG, name: str, value: Any) -> None:
+def test_valid_parameters_move_settings(move: DAG, name: str, value: Any) -> None:
     assert copy(move.params.get_param(name)).resolve(value) == value
 
 
@@ -254,7 +254,7 @@ print(len(dag.tasks), dag.get_task("design").task_type, type(measure).__name__)
     assert int(tasks) == 5 + len(LEARNING) + MOST_ROUNDS * (1 + len(LEARNING))
 
 
-def test_a_runner_that_there_is_not_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_runner_is_named_with_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKA_PARETO_RUNNER", "Docker")
     file = PROJECT / "include" / "kafka_pareto_airflow" / "steps" / "step_operator.py"
     with pytest.raises(BadInputError, match="KAFKA_PARETO_RUNNER: 'Docker': must be process, docker or kubernetes"):
@@ -270,7 +270,7 @@ def test_the_form_offers_the_studies_of_the_installations_own_folder(
     assert tune_parameters()["study"].schema["enum"] == ["mine", "quick"]
 
 
-def test_a_folder_without_a_study_is_named_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_without_a_study_is_named_with_the_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKA_PARETO_STUDIES", str(tmp_path))
     with pytest.raises(BadInputError, match=r"has no study; add a <name>\.yaml there, or fix"):
         tune_parameters()

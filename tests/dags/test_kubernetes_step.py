@@ -144,7 +144,7 @@ def test_a_pod_has_no_power_and_no_more_than_its_share(cluster: ClusterOfOneEnd)
     assert container(cluster.pod)["resources"] == {"limits": share, "requests": share}
 
 
-def test_the_manifest_is_pushed_and_its_cases_are_what_is_mapped_over(cluster: ClusterOfOneEnd) -> None:
+def test_the_manifest_is_pushed_and_tasks_are_mapped_over_its_cases(cluster: ClusterOfOneEnd) -> None:
     returned, pushed = execute()
     assert returned == ["1024", "8192"]
     assert pushed == {"manifest": cluster.manifest}

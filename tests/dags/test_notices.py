@@ -41,7 +41,7 @@ class Manifests:
         return of_all if map_indexes is None else of_all[map_indexes]  # as Airflow does
 
 
-def test_without_a_setting_the_tasks_log_is_told(
+def test_without_a_setting_the_notice_is_in_the_tasks_log(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
@@ -60,7 +60,7 @@ def test_several_receivers_are_parted_by_commas() -> None:
 @pytest.mark.parametrize(
     "receiver", ["LOG", "smtp", "smtp:ops", "smtp:Ops <ops@example.org>", "slack:", "slack:a/b", "mail:ops@example.org"]
 )
-def test_a_receiver_that_cannot_be_is_named_with_the_variable_and_the_rule_and_the_others_are_told(
+def test_an_invalid_receiver_is_named_with_the_variable_and_the_rule_and_the_others_are_notified(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], receiver: str
 ) -> None:
     monkeypatch.setenv(VARIABLE, f"{receiver},log")
@@ -91,14 +91,14 @@ def test_a_notice_that_cannot_be_made_fails_nothing(capsys: pytest.CaptureFixtur
     "manifest",
     [None, {}, {"notice": None}, {"notice": {"subject": "a", "text": "b"}, "cases": [], "question": {"action": "ask"}}],
 )
-def test_a_step_without_a_notice_tells_nobody_nor_does_one_whose_question_tells_them(
+def test_no_notice_is_sent_for_a_step_without_one_or_with_a_question(
     manifest: dict[str, Any] | None,
 ) -> None:
     context: Any = {"ti": Manifests(manifest)}
     assert StepNotifier().message(context) is None
 
 
-def test_a_run_that_failed_without_a_task_is_told_all_the_same() -> None:
+def test_a_run_that_failed_without_a_task_is_also_announced() -> None:
     class Failed:
         dag_id = "tune_producer"
 
@@ -108,6 +108,6 @@ def test_a_run_that_failed_without_a_task_is_told_all_the_same() -> None:
     assert message.text.endswith("/dags/tune_producer/runs/r1")
 
 
-def test_nothing_in_the_cards_ends_the_code_that_shows_each_of_their_lines_as_it_stands() -> None:
+def test_nothing_in_the_cards_ends_their_code_block() -> None:
     shown = as_code("a  b\n\n```\n# `c\n").replace(NO_BREAK_SPACE, "_")
     assert shown.split("\\\n") == ["` a__b `", "` ____ `", "```` ```_ ````", "`` #_`c ``"]

@@ -97,7 +97,7 @@ def test_runs_every_step_in_order_mapped_over_record_sizes_with_each_parameter_a
         assert [labels[step, index] for index in (0, 1)] == ["1024 B", "65636 B"]
 
 
-def test_a_round_measures_the_record_sizes_that_go_on_and_the_rounds_after_the_last_are_skipped(
+def test_a_round_measures_the_continuing_record_sizes_and_the_rounds_after_the_last_are_skipped(
     finished: tuple[FakeProject, dict[str, Any]],
 ) -> None:
     project, result = finished
@@ -119,7 +119,7 @@ def test_a_round_measures_the_record_sizes_that_go_on_and_the_rounds_after_the_l
 
 
 @pytest.mark.long
-def test_a_step_that_refuses_its_input_fails_the_run_at_once_and_nothing_after_it_runs(tmp_path: Path) -> None:
+def test_a_step_that_refuses_its_input_fails_the_run_immediately_and_nothing_after_it_runs(tmp_path: Path) -> None:
     project = new_project(tmp_path)
     project.write_step("validate", "import sys; print('error: too many bad rows', file=sys.stderr); sys.exit(65)")
     result = run_dag(project, {"study": "paper", "campaign": "two"})

@@ -86,7 +86,7 @@ def test_a_refused_parameter_of_a_campaign_is_named_as_its_option_with_its_value
         ("from_version", -1, "FROM_VERSION=-1: must be at least 0"),
     ],
 )
-def test_so_is_one_of_what_moves_the_settings_in_force(name: str, value: Any, said: str) -> None:
+def test_an_unusable_parameter_of_a_move_is_refused_too(name: str, value: Any, said: str) -> None:
     assert in_words(refusal(active_settings_parameters(), name, value), {name: value}) == said
 
 

@@ -24,7 +24,7 @@ def states(airflow: Served, run_id: str) -> dict[str, str]:
     return {f"{task['task_id']} {task['rendered_map_index'] or ''}".strip(): task["state"] for task in tasks}
 
 
-def test_a_drift_is_told_is_an_event_and_starts_a_tuning_under_the_checks_id(airflow: Served) -> None:
+def test_drift_is_announced_is_an_event_and_starts_a_tuning_under_the_checks_id(airflow: Served) -> None:
     airflow.trigger(DAG, "drifts", {"study": "paper"})
     assert airflow.ended(DAG, "drifts") == "success"
     assert states(airflow, "drifts") == dict.fromkeys(
@@ -62,7 +62,7 @@ def test_an_event_starts_a_check_of_the_study_that_it_names(airflow: Served) -> 
     assert {options["study"] for _, options in airflow.noted("checks")[before:]} == {"cold_burst"}
 
 
-def test_an_event_that_names_a_study_with_a_cluster_of_its_own_is_served_by_its_own_dag_alone(airflow: Served) -> None:
+def test_an_event_for_a_study_with_its_own_cluster_is_served_only_by_its_own_dag(airflow: Served) -> None:
     airflow.client.create_pool("kafka_cluster_berlin")
     [asset] = airflow.ask("GET", "assets?name_pattern=kafka_producer_check_wanted")["assets"]
     before = len(airflow.noted("checks"))

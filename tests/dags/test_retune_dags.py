@@ -89,7 +89,7 @@ def test_a_study_that_cannot_be_read_has_no_schedule_and_takes_none_from_the_oth
     assert dags["retune_producer_good"].deadline[0].interval == timedelta(minutes=5)
 
 
-def test_who_is_overdue_is_told_with_the_address_of_the_run(
+def test_an_overdue_run_is_announced_with_its_address(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("KAFKA_PARETO_NOTIFY", "log")

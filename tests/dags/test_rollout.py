@@ -107,7 +107,7 @@ def test_the_cards_are_the_question_and_nothing_in_them_acts(asked: dict[str, An
     assert shown(asked)[-3:] == ["THE CARDS", "", "# <script>alert(1)</script> {{ 1 + 1 }}"]
 
 
-def test_the_question_says_what_approving_overrides(asked: dict[str, Any]) -> None:
+def test_the_question_shows_the_overrides_of_approving(asked: dict[str, Any]) -> None:
     overrides, changed, warning, *_ = shown(asked)
     assert overrides.startswith("1,024 B: approving replaces ")  # what other tests have put in force, if anything
     assert changed.startswith("Changed: acks all -> 1")
@@ -124,9 +124,7 @@ def upgraded(airflow: Served, run: str) -> str:
 
 
 @pytest.mark.usefixtures("upgraded")
-def test_an_open_question_holds_up_neither_a_later_campaign_nor_a_move_nor_the_cluster(
-    airflow: Served, run: str
-) -> None:
+def test_an_open_question_blocks_neither_a_later_campaign_nor_a_move_nor_the_cluster(airflow: Served, run: str) -> None:
     airflow.trigger(MOVES, "meanwhile", {"action": "roll_back", "study": "paper", "case": "1024"})
     assert airflow.ended(MOVES, "meanwhile") == "success"
     waiting = airflow.ask("GET", question_of(run))
@@ -139,7 +137,9 @@ def test_the_reports_log_ends_with_the_cards_before_airflows_own_lines(airflow: 
     assert log[log.index("::group::Post Execute") - 1] == "THE CARDS"
 
 
-def test_people_are_told_of_the_end_and_of_the_question_and_no_text_of_a_study_acts(airflow: Served, run: str) -> None:
+def test_people_are_notified_of_the_end_and_the_question_and_text_of_a_study_is_inert(
+    airflow: Served, run: str
+) -> None:
     starts = (f"paper: new settings of {RUN}", f"paper, campaign {RUN}: ")
     finished, waits = (next(mail for mail in airflow.mails if mail["Subject"].startswith(start)) for start in starts)
     assert (finished["Subject"], finished["To"]) == (starts[0], "ops@example.org")
@@ -159,9 +159,7 @@ def test_another_dag_reacts_to_the_recommendation(airflow: Served) -> None:
     soon("it has reacted", lambda: found in airflow.noted("reactions"))
 
 
-def test_what_was_approved_comes_into_force_with_the_persons_name_and_words_as_they_are(
-    airflow: Served, run: str
-) -> None:
+def test_approved_settings_become_active_with_the_persons_name_and_words_unchanged(airflow: Served, run: str) -> None:
     approved(airflow, run)
     assert moves_of(airflow, "accept", RUN) == [
         {"study": "paper", "campaign": RUN, "ask": "", "request": RUN, "cluster": ""}
@@ -218,7 +216,7 @@ def test_a_change_of_the_cluster_is_asked_about_by_a_run_that_shows_it_and_so_is
     assert airflow.ended(MOVES, run) == "success"
 
 
-def test_what_somebody_picked_comes_into_force_in_their_name(airflow: Served) -> None:
+def test_a_users_pick_becomes_active_in_their_name(airflow: Served) -> None:
     picked = {"study": "paper", "campaign": "c1", "case": "1024", "configuration": "c0123456789"}
     airflow.trigger(MOVES, "picked", {"action": "accept", **picked, "reason": REASON})
     assert airflow.ended(MOVES, "picked") == "success"
@@ -230,7 +228,7 @@ def test_what_somebody_picked_comes_into_force_in_their_name(airflow: Served) ->
     assert options == {**what, **said}
 
 
-def test_the_way_back_is_asked_for_by_record_size_alone_and_a_retry_is_known_as_one(airflow: Served) -> None:
+def test_the_rollback_is_requested_by_record_size_alone_and_a_retry_is_recognized(airflow: Served) -> None:
     what = {"study": "paper", "campaign": "", "case": "1024", "configuration": "", "reason": "--by=eve"}
     airflow.trigger(MOVES, "back", {"action": "roll_back", **what})
     assert airflow.ended(MOVES, "back") == "success"
@@ -238,7 +236,7 @@ def test_the_way_back_is_asked_for_by_record_size_alone_and_a_retry_is_known_as_
     assert moves_of(airflow, "roll_back", "back") == [{"study": "paper", "case": "1024", **said}]
 
 
-def test_people_are_told_of_a_run_that_has_failed(airflow: Served) -> None:
+def test_people_are_notified_of_a_failed_run(airflow: Served) -> None:
     picked = {"study": "paper", "campaign": "c1", "case": "1024", "configuration": "c0000000bad"}
     airflow.trigger(MOVES, "refused", {"action": "accept", **picked})
     assert airflow.ended(MOVES, "refused") == "failed"

@@ -57,9 +57,7 @@ def execute(root: Path, code: str, pushed: PushedXComs | None = None, **options:
 
 
 @pytest.mark.parametrize("event", [{"study": "quick"}, {}])
-def test_the_events_of_its_assets_carry_what_the_manifest_has_and_without_any_there_is_none(
-    root: Path, event: dict[str, Any]
-) -> None:
+def test_asset_events_carry_the_manifest_and_without_one_there_is_none(root: Path, event: dict[str, Any]) -> None:
     manifest = json.dumps({"cases": ["1024"], "event": event})
     (root / "tasks" / "tried.py").write_text(f"print({manifest!r})", encoding="utf-8")
     asset = Asset("moved")
@@ -71,7 +69,7 @@ def test_the_events_of_its_assets_carry_what_the_manifest_has_and_without_any_th
     assert not event or context["outlet_events"][asset].extra == event
 
 
-def test_what_is_printed_after_a_manifest_is_an_error_that_quotes_it(root: Path) -> None:
+def test_output_after_a_manifest_is_an_error_that_quotes_it(root: Path) -> None:
     with pytest.raises(AirflowFailException, match=r"step tried printed 'and a warning' after its manifest"):
         execute(root, f"print({MANIFEST!r}); print('late'); print('and a warning')")
 
@@ -94,7 +92,7 @@ def test_the_last_line_of_a_step_that_failed_is_in_the_log(root: Path, capsys: p
     assert logged(capsys)[-2:] == ["{why}", "Command exited with return code 75"]
 
 
-def test_without_a_record_size_all_that_would_be_skipped_in_turn_is_skipped_at_once(root: Path) -> None:
+def test_without_a_record_size_all_later_tasks_are_skipped_immediately(root: Path) -> None:
     nothing = json.dumps({"cases": []})
     (root / "tasks" / "tried.py").write_text(f"print({nothing!r})", encoding="utf-8")
     with DAG("try", schedule=None):
@@ -129,7 +127,7 @@ def written(path: Path) -> str:
     return path.read_text()
 
 
-def test_the_last_line_is_the_manifest_and_its_record_sizes_are_what_is_mapped_over(root: Path) -> None:
+def test_the_last_line_is_the_manifest_and_tasks_are_mapped_over_its_record_sizes(root: Path) -> None:
     pushed = PushedXComs()
     assert execute(root, f"print('log'); print('''{MANIFEST}''')", pushed) == ["1024", "8192"]
     assert pushed == {"manifest": json.loads(MANIFEST)}

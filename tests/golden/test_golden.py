@@ -84,13 +84,13 @@ def _no_tracking(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.fast
 @pytest.mark.parametrize("part", FAST)
-def test_what_is_concluded_from_stored_data_is_what_it_was(part: str, tmp_path: Path) -> None:
+def test_conclusions_from_stored_data_are_unchanged(part: str, tmp_path: Path) -> None:
     compare(part, FAST[part](tmp_path))
 
 
 @pytest.mark.servers
 @pytest.mark.parametrize("part", SLOW)
-def test_what_is_reported_of_stored_data_is_what_it_was(part: str, tmp_path: Path) -> None:
+def test_reports_of_stored_data_are_unchanged(part: str, tmp_path: Path) -> None:
     compare(part, SLOW[part](tmp_path))
 
 
@@ -106,7 +106,7 @@ def test_every_intended_difference_is_one_still(difference: Difference) -> None:
 
 
 @pytest.mark.fast
-def test_an_intended_difference_changes_what_is_wanted_where_it_says_and_nowhere_else() -> None:
+def test_an_intended_difference_changes_only_its_own_place_in_the_expected_result() -> None:
     stored = {"a/cards.txt": "KEEP\nmoved KEEP", "b.json": "KEEP"}
     inside = Difference("reported/a/*", "^KEEP$", "LEAVE", "plainer")
     moved = Difference("reported/*", "^a/", "x/", "a better room", in_key=True)

@@ -20,7 +20,7 @@ def test_parts_without_any_effect_claim_one_no_more_often_than_their_level_leave
     assert share(part, claims, PARTS, seed=22) * PARTS <= left_to_chance
 
 
-def test_an_effect_of_a_third_beside_five_percent_of_noise_is_found_in_nearly_all_tables_and_nothing_else():
+def test_an_effect_of_a_third_with_five_percent_noise_is_the_only_one_found_in_nearly_all_tables():
     found, beside = [], []
     for number in range(PARTS):
         part = made_table(np.random.default_rng([23, number]), effects=(1, 1, 1.3, 1, 1, 1), sd=0.05)

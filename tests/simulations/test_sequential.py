@@ -44,7 +44,7 @@ def test_at_most_one_in_two_hundred_claims_any_change_where_blocks_are_independe
     assert false_claims(model, QUICK, 4000, sds=(0.1,))[1].max() <= 0.005
 
 
-def test_the_rule_before_claimed_more_than_its_level_where_neighbours_are_alike_or_tails_long() -> None:
+def test_the_previous_rule_exceeded_its_level_with_correlated_neighbours_or_long_tails() -> None:
     for model in ("AR(1) 0.5", "exponential tail, skewness 2"):
         assert false_claims(model, BEFORE, 4000, sds=(0.1,))[0].max() > 0.1
 
@@ -60,12 +60,12 @@ def test_a_threefold_throughput_with_a_third_of_the_latency_is_claimed_in_both_w
     assert np.quantile(ends.blocks, 0.95) <= 8
 
 
-def test_a_clear_gain_is_no_longer_left_unresolved_in_one_of_two_means() -> None:
+def test_a_clear_gain_is_no_longer_inconclusive_in_one_of_two_means() -> None:
     assert ends_of((1.0, -0.5), 0.2).better.all(axis=1).mean() > 0.99
     assert ends_of((1.0, -0.5), 0.2, BEFORE).better.all(axis=1).mean() < 0.5
 
 
-def test_harm_beyond_the_margin_does_not_pass_unasked_beside_a_gain_in_throughput() -> None:
+def test_harm_beyond_the_margin_needs_approval_despite_a_gain_in_throughput() -> None:
     for harm in (0.11, 0.2, 0.5):
         assert ends_of((0.5, harm), 0.2).unasked.mean() <= 0.001
     assert ends_of((0.5, 0.5), 0.2).worse[:, 1].mean() >= 0.95
@@ -78,7 +78,7 @@ def test_small_changes_use_all_blocks_and_are_left_open() -> None:
 
 
 @pytest.mark.parametrize(("change", "sd"), [(0.2, 0.2), (0.5, 0.35)])
-def test_what_is_stated_is_hardly_flattered_and_its_interval_holds_the_truth(change: float, sd: float) -> None:
+def test_stated_gains_are_nearly_unbiased_and_their_intervals_contain_the_truth(change: float, sd: float) -> None:
     offered, by_gain_blocks, by_all, missed = stated_by(change, sd, RULE, 3000)
     assert 0.5 < offered < 1
     assert (1 + by_all) / (1 + change) < 1.015

@@ -52,13 +52,13 @@ def _wait_until_ended(runs: AirflowRuns, run_id: str) -> None:
     assert runs.state(run_id) == "success", {task.task_id: task.state for task in runs.tasks(run_id)}
 
 
-def test_the_first_recommendation_comes_into_force_against_the_baseline(story: Story) -> None:
+def test_the_first_recommendation_becomes_active_against_the_baseline(story: Story) -> None:
     first = story.decision("first")
     assert (first.verdict, first.in_force, first.newest_version) == ("recommended", None, 0)
     assert story.versions[0].configuration["batch.size"] == IN_FORCE_BYTES
 
 
-def test_a_campaign_with_something_better_than_the_defaults_but_not_than_version_1_leaves_that_in_force(
+def test_a_campaign_better_than_the_defaults_but_not_than_version_1_keeps_version_1_active(
     story: Story,
 ) -> None:
     worse = story.decision("worse")
@@ -69,7 +69,7 @@ def test_a_campaign_with_something_better_than_the_defaults_but_not_than_version
     assert [each.campaign for each in story.versions] == ["first", "better"]
 
 
-def test_a_campaign_with_something_better_replaces_version_1_and_says_what_it_was_compared_with(story: Story) -> None:
+def test_a_better_campaign_replaces_version_1_and_names_its_reference(story: Story) -> None:
     better, newest = story.decision("better"), story.versions[-1]
     assert (better.verdict, newest.version, newest.compared_with_version) == ("recommended", 2, 1)
     assert newest.configuration["batch.size"] == BETTER_BYTES

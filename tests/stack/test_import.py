@@ -17,7 +17,7 @@ from tests.stack.embedded_stack import EmbeddedStack
 pytestmark = [pytest.mark.stack, pytest.mark.studies]
 
 
-def test_its_explorer_lists_what_a_local_run_has_measured(stack: EmbeddedStack, tmp_path: Path) -> None:
+def test_its_explorer_lists_campaigns_of_a_local_run(stack: EmbeddedStack, tmp_path: Path) -> None:
     campaign = write_kept_campaign(tmp_path / "store", "quick")
     command = [sys.executable, "-m", "kafka_pareto_cli", "import", str(tmp_path / "store")]
     done = subprocess.run(

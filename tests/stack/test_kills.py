@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.stack, pytest.mark.studies, pytest.mark.timeout(1500)]
 ENDS_A_STEP = {STEP, "airflow-scheduler"}
 
 
-def test_everything_was_killed_once_and_the_campaign_measured_on_with_what_it_began_after_each_kill(
+def test_everything_was_killed_once_and_the_campaign_resumed_after_each_kill(
     survived: Survived,
 ) -> None:
     assert sorted(kill.victim for kill in survived.kills) == sorted(VICTIMS)
@@ -30,7 +30,7 @@ def test_everything_was_killed_once_and_the_campaign_measured_on_with_what_it_be
 
 
 @pytest.mark.long
-def test_a_campaign_goes_on_within_a_minute_and_within_two_where_its_step_was_ended(survived: Survived) -> None:
+def test_a_campaign_resumes_within_one_minute_or_two_if_its_step_was_ended(survived: Survived) -> None:
     for kill in survived.kills:
         assert kill.goes_on_after_s < (120 if kill.victim in ENDS_A_STEP else 60), kill
 
@@ -74,7 +74,7 @@ def test_no_load_no_step_and_nothing_of_a_killed_scheduler_is_left(survived: Sur
 
 
 @pytest.mark.usefixtures("survived")
-def test_the_stack_is_whole_again(stack: EmbeddedStack) -> None:
+def test_the_stack_has_recovered(stack: EmbeddedStack) -> None:
     wait_until("every server answers", lambda: answers_everywhere(stack.stack), 60)
     assert all(process.is_running for process in stack.supervisor.processes())
     with Cluster(stack.stack.bootstrap_servers, None, stack.stack.settings()) as cluster:

@@ -46,9 +46,7 @@ def _until(address: str) -> str | None:
 
 
 @pytest.mark.usefixtures("survived")  # an explorer without any campaign asks for none
-def test_the_tour_notices_a_page_that_is_missing_a_request_that_is_refused_and_what_is_shown_of_it(
-    tour: Tour, stack: EmbeddedStack
-) -> None:
+def test_the_tour_notices_a_missing_page_and_a_refused_request_with_its_text(tour: Tour, stack: EmbeddedStack) -> None:
     page, airflow = tour.context.pages[0], stack.stack.airflow_url
     tour.open(page, f"{airflow}/dags/no_such_dag")
     tour.open(page, f"{airflow}/kafka-pareto/#study=none&campaign=none", ".trouble:visible")

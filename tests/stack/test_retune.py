@@ -63,12 +63,12 @@ def story(stack: EmbeddedStack) -> Story:
     return told
 
 
-def test_what_the_first_campaign_recommends_is_in_force(story: Story) -> None:
+def test_the_first_campaigns_recommendation_is_active(story: Story) -> None:
     assert story.versions[0].campaign == "first"
     assert story.versions[0].came_by == "recommended"
 
 
-def test_on_the_unchanged_cluster_what_is_in_force_holds_and_nothing_is_tuned(story: Story) -> None:
+def test_on_the_unchanged_cluster_the_active_settings_hold_and_nothing_is_tuned(story: Story) -> None:
     assert story.checks[0].outcome == "unchanged"
     assert story.checks[0].compared_with == "campaign first"
     assert story.tasks["holds"]["tune"] == "skipped"
@@ -80,7 +80,7 @@ def test_on_brokers_that_were_changed_the_drift_is_found(story: Story) -> None:
     assert any(change.drifted for change in story.checks[1].changes)
 
 
-def test_the_tuning_that_follows_decides_against_what_is_in_force(story: Story) -> None:
+def test_the_following_tuning_compares_with_the_active_settings(story: Story) -> None:
     tuned = Campaign.open(story.store, STUDY, story.checks[1].check)
     decision = tuned.read_record(tuned.keys.confirmation(CASE, "decision.json"), Decision)
     assert decision.in_force is not None

@@ -68,7 +68,9 @@ def test_topics_that_were_left_are_in_the_status_until_they_are_removed(stack: E
     assert left not in stack.command("status")[1]
 
 
-def test_a_second_up_changes_nothing_shows_no_password_and_removes_what_a_killed_run_left(stack: EmbeddedStack) -> None:
+def test_a_second_up_changes_nothing_shows_no_password_and_removes_leftovers_of_a_killed_run(
+    stack: EmbeddedStack,
+) -> None:
     before = stack.pids()
     keep_client_config(stack.stack.client_configs, "killed", "killed", "sasl.jaas.config=hidden")
     code, said = stack.command("up", timeout_s=60)
@@ -125,7 +127,7 @@ def test_no_secret_is_in_a_log_or_on_a_command_line(stack: EmbeddedStack) -> Non
     assert [place for place, text in texts.items() if any(secret in text for secret in secrets)] == []
 
 
-def test_each_program_is_told_only_the_secrets_that_it_needs(stack: EmbeddedStack) -> None:
+def test_each_program_gets_only_the_secrets_it_needs(stack: EmbeddedStack) -> None:
     parser = RawConfigParser()
     parser.read(stack.state / "supervisord.conf")
     told = {
@@ -173,7 +175,7 @@ def test_the_library_opens_the_stacks_store_by_its_settings(stack: EmbeddedStack
     assert store.put_if("probe-of-settings", b"2", None) is None
 
 
-def test_what_a_run_logs_to_mlflow_lies_in_its_bucket(stack: EmbeddedStack) -> None:
+def test_artifacts_logged_to_mlflow_are_in_its_bucket(stack: EmbeddedStack) -> None:
     program = "import mlflow; mlflow.set_experiment('probe'); mlflow.log_text('found me', 'note.txt')"
     subprocess.run(
         [sys.executable, "-c", program],

@@ -169,7 +169,7 @@ def test_batches_are_as_large_as_asked_and_wait_as_long_as_asked(bench: Bench) -
 
 
 @pytest.mark.parametrize(("acknowledge", "acknowledged"), [("kafka", None), ("received", 20)])
-def test_a_killed_aggregator_has_acknowledged_what_kafka_had_or_loses_it(
+def test_a_killed_aggregator_has_acknowledged_only_events_in_kafka_or_loses_them(
     bench: Bench, acknowledge: str, acknowledged: int | None
 ) -> None:
     # The process dies while all events are in its memory.
@@ -204,7 +204,7 @@ def resume(bench: Bench) -> None:
 
 
 @pytest.mark.long
-def test_nothing_is_acknowledged_while_the_broker_stands_still_and_all_afterwards(
+def test_nothing_is_acknowledged_while_the_broker_is_suspended_and_all_afterwards(
     bench: Bench, paused_broker: Callable[[], None]
 ) -> None:
     aggregator = bench.start(batch_size=10)
@@ -224,7 +224,7 @@ def test_nothing_is_acknowledged_while_the_broker_stands_still_and_all_afterward
     assert sorted(record["request_id"] for record in bench.records(aggregator.topic)) == sorted(expected)
 
 
-def test_the_end_sends_what_was_taken(bench: Bench) -> None:
+def test_shutdown_sends_the_received_events(bench: Bench) -> None:
     aggregator = bench.start(acknowledge="received", batch_size=100, batch_delay_ms=2_000)
     client = bench.client(aggregator)
     client.send([event_of(each) for each in ids("r", 30)])

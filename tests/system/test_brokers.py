@@ -118,7 +118,7 @@ def test_jmx_agent_counts_the_messages_that_the_broker_takes(single_broker: Runn
     assert read["process_cpu_seconds_total"] > 0
 
 
-def test_garbage_collections_are_logged_whole_for_each_start(single_broker: RunningBrokers) -> None:
+def test_garbage_collections_are_logged_completely_for_each_start(single_broker: RunningBrokers) -> None:
     log = single_broker.gc_logs("kafka-1")[-1]
 
     text = log.read_text()
@@ -220,7 +220,7 @@ def test_brokers_of_a_killed_process_are_gone_with_it(tmp_path: Path) -> None:
     wait_until(lambda: all(is_gone(broker) for broker in brokers), deadline_s=10)
 
 
-def test_broker_that_does_not_start_is_named_at_once_with_the_end_of_its_log(tmp_path: Path) -> None:
+def test_broker_that_does_not_start_is_named_immediately_with_the_end_of_its_log(tmp_path: Path) -> None:
     began = time.monotonic()
     missing = {"authorizer.class.name": "no.such.Authorizer"}
 

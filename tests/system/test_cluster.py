@@ -67,7 +67,7 @@ def test_creating_a_topic_again_is_content_with_an_equal_one_and_refuses_another
         cluster.create_topic("again", 3, 1)
 
 
-def test_more_replicas_than_brokers_is_refused_with_kafkas_reason_and_a_remedy(
+def test_more_replicas_than_brokers_is_refused_with_kafkas_reason_and_a_fix(
     cluster: Cluster, single_broker: RunningBrokers
 ) -> None:
     with pytest.raises(ClusterError) as refused:
@@ -78,7 +78,7 @@ def test_more_replicas_than_brokers_is_refused_with_kafkas_reason_and_a_remedy(
         assert part in str(refused.value)
 
 
-def test_deleted_topic_is_gone_and_deleting_it_again_is_no_error(cluster: Cluster) -> None:
+def test_deleted_topic_is_gone_and_deleting_it_again_is_not_an_error(cluster: Cluster) -> None:
     cluster.create_topic("short-lived", 1, 1)
 
     assert cluster.delete_topic("short-lived") == "deleted"
@@ -88,7 +88,9 @@ def test_deleted_topic_is_gone_and_deleting_it_again_is_no_error(cluster: Cluste
 
 
 @pytest.mark.parametrize("acks", ["0", "1", "all"])
-def test_end_offset_grows_by_exactly_what_was_sent(cluster: Cluster, single_broker: RunningBrokers, acks: str) -> None:
+def test_end_offset_grows_by_exactly_the_records_sent(
+    cluster: Cluster, single_broker: RunningBrokers, acks: str
+) -> None:
     topic = f"growing-{acks}"
     cluster.create_topic(topic, 3, 1)
     before = cluster.end_offset(topic)
@@ -98,7 +100,7 @@ def test_end_offset_grows_by_exactly_what_was_sent(cluster: Cluster, single_brok
     assert cluster.wait_for_end_offset_growth(topic, before, 1000, deadline_s=10) == 1000
 
 
-def test_growth_tells_lost_and_duplicated_records_apart(cluster: Cluster, single_broker: RunningBrokers) -> None:
+def test_growth_separates_lost_from_duplicated_records(cluster: Cluster, single_broker: RunningBrokers) -> None:
     cluster.create_topic("uneven", 3, 1)
     single_broker.send("uneven", 100, 100)
 
@@ -164,7 +166,7 @@ def _java_children() -> set[int]:
     return {child.pid for child in psutil.Process().children() if child.name() == "java"}
 
 
-def test_unreachable_cluster_is_named_with_a_remedy() -> None:
+def test_unreachable_cluster_is_named_with_a_fix() -> None:
     address = f"127.0.0.1:{free_ports(1)[0]}"
 
     with Cluster(address, None, load_settings()) as cluster, pytest.raises(ClusterError) as unreachable:
@@ -181,7 +183,7 @@ def test_ended_helper_is_an_error_and_not_a_hang(cluster: Cluster) -> None:
         cluster.describe()
 
 
-def test_hanging_helper_is_given_up_after_its_time(single_broker: RunningBrokers) -> None:
+def test_hanging_helper_times_out(single_broker: RunningBrokers) -> None:
     helper = ClusterHelper(single_broker.bootstrap_servers, None, single_broker.settings)
     try:
         _helper_process().suspend()

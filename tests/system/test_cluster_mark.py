@@ -100,7 +100,7 @@ def test_a_holder_whose_mark_was_taken_knows_and_leaves_the_next_ones_alone(clus
             assert theirs.renew()
 
 
-def test_who_has_lost_the_lease_leaves_the_mark_to_the_next_of_its_own_installation(cluster: Cluster) -> None:
+def test_after_losing_the_lease_the_mark_is_left_to_the_next_of_its_installation(cluster: Cluster) -> None:
     lease = FakeLease()
     with ClusterMark(cluster, lease, 1, "one", 1.0, term_s=3600.0) as stalled:
         lease.held = False
@@ -113,7 +113,7 @@ def test_who_has_lost_the_lease_leaves_the_mark_to_the_next_of_its_own_installat
             assert successor.renew()
 
 
-def test_a_mark_that_somebody_deletes_is_made_again_while_the_load_goes_on(cluster: Cluster) -> None:
+def test_a_deleted_mark_is_made_again_while_the_load_continues(cluster: Cluster) -> None:
     with ClusterMark(cluster, FakeLease(), 1, "one", 1.0, term_s=3600.0) as mark:
         before = cluster.mark(MARK_TOPIC).topic_id()
         cluster.delete_topic(MARK_TOPIC)

@@ -221,7 +221,7 @@ def test_the_rights_that_the_page_names_are_enough_to_measure_and_to_send_a_file
         assert tuner.end_offset("books") == 1
 
 
-def test_what_a_users_rights_keep_from_being_marked_and_watched_is_said(secured: SecuredBroker) -> None:
+def test_checks_prevented_by_a_users_rights_are_listed(secured: SecuredBroker) -> None:
     with secured.as_user("admin") as admin:
         admin.create_topic("somebodys", 1, 1)
         everything = admin.all_topics_health().topics

@@ -31,7 +31,7 @@ STUDY: dict[str, Any] = {
 }
 
 
-def test_every_path_sends_the_file_and_says_what_it_cost(tmp_path: Path) -> None:
+def test_every_path_sends_the_file_and_reports_its_cost(tmp_path: Path) -> None:
     steps = StepRunner(tmp_path)
     (steps.studies / "tiny.yaml").write_text(yaml.safe_dump(STUDY))
 

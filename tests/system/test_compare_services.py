@@ -92,7 +92,7 @@ def testbed_of(study: CompareServices) -> closing[ServicesTestbed]:
     return closing(ServicesTestbed(campaign, study, load_settings(), lease))
 
 
-def test_brokers_go_on_when_services_end_and_topics_are_empty_then() -> None:
+def test_brokers_keep_running_when_services_end_and_topics_are_empty_then() -> None:
     one = {"topology": "one"}
     with testbed_of(study_with()) as testbed:
         opened = testbed.topology_for(one)

@@ -87,7 +87,7 @@ def test_a_group_with_more_consumers_than_partitions_is_refused_by_both_numbers(
 
 
 @pytest.mark.long
-def test_the_lag_of_a_group_that_keeps_up_does_not_grow_and_all_that_was_sent_is_read(bench: Bench) -> None:
+def test_the_lag_of_a_group_that_sustains_the_load_does_not_grow_and_every_record_is_read(bench: Bench) -> None:
     result = bench.read(consumers=2, warmup_s=1.0, live=LiveLoad(SIZE_BYTES, RATE_RECORDS_S, seconds=2.0))
 
     found, live = result.quantities, result.quantities.live

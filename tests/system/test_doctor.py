@@ -56,7 +56,7 @@ def values(report: DoctorReport, check_id: str) -> dict[str, object]:
     return {found.subject: found.value for found in of(report, check_id).found}
 
 
-def test_a_planted_setting_is_found_beside_those_that_are_met(report: DoctorReport) -> None:
+def test_a_planted_setting_is_found_among_those_that_are_met(report: DoctorReport) -> None:
     assert of(report, "io_threads").verdict == "safer"
     assert values(report, "io_threads") == {"broker 1": PLANTED_IO_THREADS}
     assert (of(report, "replica_fetchers").verdict, values(report, "replica_fetchers")) == ("not_met", {"broker 1": 1})
@@ -81,7 +81,7 @@ def test_the_brokers_limits_and_mount_are_those_of_its_process(report: DoctorRep
     assert values(report, "file_system") == {"broker 1": max(mounts, key=lambda part: len(part.mountpoint)).fstype}
 
 
-def test_what_is_gone_or_says_nothing_on_loopback_does_not_apply(report: DoctorReport) -> None:
+def test_removed_settings_and_those_meaningless_on_loopback_do_not_apply(report: DoctorReport) -> None:
     gone = {check_id: of(report, check_id).verdict for check_id in ("zookeeper", "biased_locking", "nic_speed")}
     assert set(gone.values()) == {"not_applicable"}
     assert (report.kafka_version, report.brokers, report.brokers_here) == ("4.3", [1], [1])
@@ -108,7 +108,7 @@ def test_a_topic_and_a_group_are_looked_at_where_they_are_named(three_brokers: R
 
 
 @pytest.mark.parametrize("option", ["topic", "group"])
-def test_what_the_cluster_does_not_have_is_named(cluster: Cluster, option: str) -> None:
+def test_missing_brokers_and_topics_are_named(cluster: Cluster, option: str) -> None:
     asked = {"topic": None, "group": None, option: "absent"}
     with pytest.raises(BadInputError, match=rf"^{option.upper()}=absent: the .* does not exist on this cluster"):
         cluster_facts(cluster, load_guide(), **asked)

@@ -86,7 +86,7 @@ def as_java_says(properties: dict[str, PropertyValue]) -> dict[str, str]:
     return {name: str(value).lower() for name, value in properties.items()}
 
 
-def test_java_applies_what_is_in_force(single_broker: RunningBrokers, java: list[str], tmp_path: Path) -> None:
+def test_java_applies_the_active_settings(single_broker: RunningBrokers, java: list[str], tmp_path: Path) -> None:
     argv = [
         *java,
         "-Dorg.slf4j.simpleLogger.defaultLogLevel=info",
@@ -101,7 +101,7 @@ def test_java_applies_what_is_in_force(single_broker: RunningBrokers, java: list
     assert {name: applied[name] for name in IN_FORCE} == as_java_says(IN_FORCE)
 
 
-def test_spring_applies_what_is_in_force(
+def test_spring_applies_the_active_settings(
     single_broker: RunningBrokers, java: list[str], spring_jars: Path, tmp_path: Path
 ) -> None:
     argv = [
@@ -117,7 +117,7 @@ def test_spring_applies_what_is_in_force(
     assert {name: applied[name] for name in IN_FORCE} == as_java_says(IN_FORCE)
 
 
-def test_python_applies_what_is_in_force(single_broker: RunningBrokers, tmp_path: Path) -> None:
+def test_python_applies_the_active_settings(single_broker: RunningBrokers, tmp_path: Path) -> None:
     file = written(tmp_path, "librdkafka.properties")
     file.write_text(f"{file.read_text()}debug=conf\n")
     argv = [

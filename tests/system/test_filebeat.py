@@ -109,7 +109,7 @@ def now_ms() -> int:
 
 
 @pytest.mark.parametrize("pipelining", [0, 2])
-def test_each_event_is_stamped_when_it_is_read_and_when_it_is_handed_out(bench: Bench, pipelining: int) -> None:
+def test_each_event_is_stamped_when_it_is_read_and_when_it_is_sent(bench: Bench, pipelining: int) -> None:
     with Receiver(bench.port) as receiver, bench.filebeat(pipelining=pipelining):
         begun_ms = now_ms()
         lines = bench.write(100)
@@ -120,7 +120,7 @@ def test_each_event_is_stamped_when_it_is_read_and_when_it_is_handed_out(bench: 
             assert begun_ms <= read_ms(event) <= event["t2"] <= batch.received_ms
 
 
-def test_with_the_file_that_is_handed_over_it_reads_and_sends(bench: Bench, tmp_path: Path) -> None:
+def test_with_the_delivered_file_it_reads_and_sends(bench: Bench, tmp_path: Path) -> None:
     pipeline = {each.name: each.value(each.default) for each in PIPELINE_SETTINGS} | {"log_lines": "single"}
     text = settings_file({**pipeline, "flush_timeout_ms": 0}, "filebeat.yml", ["why"], "log_pipeline")
     text = text.replace("/var/log/nginx/access.log", str(bench.log))
@@ -136,7 +136,7 @@ ENDS = [(each.name, end) for each in OF_FILEBEAT for end in (each.choices or (ea
 
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "value"), ENDS)
-def test_it_takes_the_file_that_is_handed_over_at_both_ends_of_each_range(
+def test_it_accepts_the_delivered_file_at_both_ends_of_each_range(
     bench: Bench, tmp_path: Path, name: str, value: FactorValue
 ) -> None:
     pipeline = {each.name: each.value(each.default) for each in PIPELINE_SETTINGS}
@@ -196,7 +196,7 @@ def test_a_receiver_that_is_late_is_waited_for(bench: Bench, pipelining: int, in
 
 @pytest.mark.long
 @pytest.mark.parametrize("pipelining", [0, 2])
-def test_nothing_is_lost_while_the_receiver_is_gone_and_what_is_sent_again_is_stamped_anew(
+def test_nothing_is_lost_while_the_receiver_is_gone_and_resent_events_are_restamped(
     bench: Bench, pipelining: int
 ) -> None:
     with bench.filebeat(pipelining=pipelining):
@@ -213,7 +213,7 @@ def test_nothing_is_lost_while_the_receiver_is_gone_and_what_is_sent_again_is_st
     assert all(event["t2"] < again[event["message"]] for event in deaf.events)
 
 
-def test_a_log_that_is_renamed_and_created_anew_is_read_to_its_end(bench: Bench) -> None:
+def test_a_log_that_is_renamed_and_recreated_is_read_to_its_end(bench: Bench) -> None:
     rotated = bench.log.with_name("access.log.1")
     with Receiver(bench.port) as receiver:
         with bench.filebeat():

@@ -108,7 +108,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("path", ["producer", "batches"])
-def test_every_malformed_kind_lands_beside_with_its_reason(bench: Bench, path: str) -> None:
+def test_every_malformed_kind_is_dead_lettered_with_its_reason(bench: Bench, path: str) -> None:
     file, topic = bench.folder / f"malformed-{path}.csv", bench.topic()
     lines = [f"{row},title {row},{row}.5\n".encode() for row in range(200)]
     *within, last = MALFORMED.values()
@@ -221,7 +221,7 @@ def test_the_tolerated_share_is_of_the_rows_of_all_producers(bench: Bench) -> No
     assert output.rows_malformed == count > 30  # above the share of what one producer reads
 
 
-def test_a_ceiling_holds_for_sending_and_for_reading_back(bench: Bench) -> None:
+def test_a_ceiling_applies_to_sending_and_reading_back(bench: Bench) -> None:
     file, topic = bench.books(), bench.topic()
     least_s = file.stat().st_size / (1 << 20) - 0.2
 

@@ -85,7 +85,7 @@ def lose_half(partition: Path) -> None:
         derived.unlink()
 
 
-def test_an_ingestion_stops_where_a_replica_falls_behind_and_goes_on_once_it_is_back(replicated: Bench) -> None:
+def test_an_ingestion_stops_if_a_replica_falls_behind_and_resumes_once_it_is_back(replicated: Bench) -> None:
     rows, brokers = 200_000, replicated.brokers
     wanted = FileToSend(replicated.books(rows), new_name(), partitions=6)
     ingestion = replicated.ingestion

@@ -105,7 +105,7 @@ def test_the_generator_agrees_with_kafkas_own_tool_when_nothing_blocks(bench: Be
         assert abs(ours - theirs) <= 2.0 + 0.3 * theirs, f"{latency}: {ours} and {theirs}"
 
 
-def test_latency_from_the_due_time_shows_a_paused_broker_in_as_many_records_as_it_held_up(bench: Bench) -> None:
+def test_latency_from_the_due_time_shows_a_paused_broker_in_every_delayed_record(bench: Bench) -> None:
     figures = bench.with_broker_paused(lambda: bench.generator({}))
 
     # A quarter of the records was due during the pause; each waited for what was left of it. So a tenth of all

@@ -176,7 +176,7 @@ def unhindered(testbed: PipelineTestbed) -> Followed:
     return followed(testbed, **UNHINDERED)
 
 
-def test_every_request_comes_to_hive_once_and_its_stages_add_up(unhindered: Followed) -> None:
+def test_every_request_reaches_hive_once_and_its_stages_add_up(unhindered: Followed) -> None:
     reconciled, found = unhindered
 
     assert reconciled.fault == ""
@@ -254,7 +254,7 @@ def test_collectors_bring_each_request_to_hive_once_and_a_delay_is_found_in_its_
 
 
 @pytest.mark.long
-def test_collectors_that_are_killed_go_on_where_they_were_and_only_what_the_gateway_held_is_lost(
+def test_killed_collectors_resume_and_only_events_in_the_gateway_are_lost(
     testbed: PipelineTestbed,
 ) -> None:
     killed_ms: list[float] = []
@@ -314,7 +314,7 @@ def test_parts_that_hang_one_after_the_other_lose_nothing(testbed: PipelineTestb
 
 
 @pytest.mark.long
-def test_what_a_killed_aggregator_had_acknowledged_and_not_sent_is_found_to_be_lost(testbed: PipelineTestbed) -> None:
+def test_acknowledged_unsent_events_of_a_killed_aggregator_are_found_lost(testbed: PipelineTestbed) -> None:
     killed_ms: list[float] = []
 
     def kill(opened: OpenPipeline) -> None:
@@ -369,7 +369,7 @@ def test_nothing_is_left_of_a_step_that_is_killed(tmp_path_factory: pytest.TempP
 
 
 @pytest.mark.long
-def test_a_log_is_replayed_and_each_of_its_requests_comes_to_hive(testbed: PipelineTestbed, tmp_path: Path) -> None:
+def test_a_log_is_replayed_and_each_of_its_requests_reaches_hive(testbed: PipelineTestbed, tmp_path: Path) -> None:
     log = tmp_path / "due.json"
     log.write_text(json.dumps([[number / 20, f"/page/{number}?b=%2F"] for number in range(240)]))
     content = {**STUDY, "reference": {**QUICK, "workload": "replay"}, "replay": {"file": "my.log"}}

@@ -57,7 +57,7 @@ def test_design_and_measure_leave_one_valid_object_per_planned_repetition(steps:
     assert all(r.number("throughput_mib_s") and r.wall_s > 0.2 and r.client_cpu_s > 0.2 for r in repetitions)
 
 
-def test_a_step_killed_while_records_are_sent_takes_its_load_along_and_its_retry_measures_only_what_is_missing(
+def test_a_step_killed_while_records_are_sent_ends_its_load_and_its_retry_measures_only_the_missing_repetitions(
     steps: StepRunner, single_broker: RunningBrokers
 ) -> None:
     slow = {"records": 2000, "throughput_limit_mib_s": 1.0}  # two seconds a repetition
@@ -90,7 +90,7 @@ def test_a_step_killed_while_records_are_sent_takes_its_load_along_and_its_retry
 
 
 @pytest.mark.long
-def test_two_campaigns_at_once_load_the_cluster_in_turn_and_do_not_mix(
+def test_two_concurrent_campaigns_load_the_cluster_in_turn_and_do_not_mix(
     tmp_path: Path, steps: StepRunner, single_broker: RunningBrokers
 ) -> None:
     other = StepRunner(tmp_path, single_broker)

@@ -113,7 +113,7 @@ def test_a_comparison_on_its_own_broker_ends_with_tables_whose_numbers_name_thei
 
 
 @pytest.mark.long
-def test_kill_9_of_a_part_leaves_no_broker_and_no_load_and_its_retry_measures_only_what_is_missing(
+def test_kill_9_of_a_part_leaves_no_broker_and_no_load_and_its_retry_measures_only_the_missing_repetitions(
     steps: StepRunner,
 ) -> None:
     slow = BURST | {"records": 2000, "throughput_limit_mib_s": 1.0}  # two seconds a repetition

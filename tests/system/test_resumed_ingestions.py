@@ -97,7 +97,7 @@ def test_a_row_that_the_topic_refuses_leaves_no_hole_behind(bench: Bench, path: 
     require_equal(bench.held(file, topic), ROWS + count)
 
 
-def test_a_file_of_ones_own_goes_on_where_it_was_interrupted_and_no_other_file_does(bench: Bench) -> None:
+def test_a_users_file_resumes_where_it_was_interrupted_and_no_other_file_does(bench: Bench) -> None:
     (file, count), topic = bench.books_with(NO_ROW, each=4_000), new_name()
     wanted, said = FileToSend(file, topic), list[str]()
     ingestion = bench.ingestion
@@ -132,7 +132,7 @@ def test_a_file_of_ones_own_goes_on_where_it_was_interrupted_and_no_other_file_d
         ingestion.begin(wanted)
 
 
-def test_a_topic_that_has_got_more_partitions_is_no_place_to_go_on(bench: Bench) -> None:
+def test_a_topic_with_added_partitions_cannot_be_resumed(bench: Bench) -> None:
     wanted = FileToSend(bench.books(), new_name(), partitions=2)
     bench.ingestion.begin(wanted)
     bench.kafkas("org.apache.kafka.tools.TopicCommand", "--alter", "--topic", wanted.topic, "--partitions", "4")
@@ -168,7 +168,7 @@ def test_batches_and_rows_fit_a_topic_that_takes_little(bench: Bench) -> None:
 
 
 @pytest.mark.long
-def test_records_of_somebody_elses_among_the_malformed_rows_are_told(bench: Bench) -> None:
+def test_foreign_records_in_the_dead_letter_topic_are_reported(bench: Bench) -> None:
     file, count = bench.books_with(NO_ROW, each=4_000)
     wanted = FileToSend(file, new_name())
     begun = bench.ingestion.begin(wanted)
@@ -232,7 +232,7 @@ def test_topics_that_hold_something_or_have_other_partitions_are_refused(bench: 
         bench.ingestion.begin(FileToSend(bench.books(), bench.topic(), partitions=5))
 
 
-def test_records_of_somebody_elses_are_no_place_to_go_on(bench: Bench) -> None:
+def test_a_topic_with_foreign_records_cannot_be_resumed(bench: Bench) -> None:
     topic = bench.topic()
     bench.send(bench.books(500), topic)
 

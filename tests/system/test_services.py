@@ -96,7 +96,7 @@ def test_placing_ends_when_too_many_orders_wait(bench: Bench) -> None:
 
 
 @pytest.mark.long
-def test_the_highest_rate_that_is_held_is_found(bench: Bench) -> None:
+def test_the_highest_sustained_rate_is_found(bench: Bench) -> None:
     opened = cast("OpenTopology", SimpleNamespace(chain=bench.chain, name="bench"))
     rule = Capacity(latency_p95_ms=2000, warmup_s=0.5, seconds=1.5, precision=2.0)
     guesses_s = defaultdict(lambda: 50.0)
@@ -118,7 +118,7 @@ def test_the_script_alone_places_faster_than_services_hand_on(bench: Bench) -> N
     assert alone > placed["orders_s"] > 0
 
 
-def test_what_is_no_record_is_passed_over(bench: Bench) -> None:
+def test_invalid_records_are_skipped(bench: Bench) -> None:
     producer = Producer({"bootstrap.servers": bench.brokers.bootstrap_servers})
     of_an_order = {"order_id": "late-0", "created_at": 1.0, "key": "k", "hospital": "h"}
     wrong = [encode({**of_an_order, "drugs": drugs}) for drugs in ("insulin", {"insulin": "two"}, None)]
@@ -169,7 +169,7 @@ def test_nothing_is_left_of_a_step_that_is_killed() -> None:
     assert left_after(services, 10) == []
 
 
-def test_a_service_that_ends_by_itself_is_told_with_its_last_words(single_broker: RunningBrokers) -> None:
+def test_a_service_that_ends_by_itself_is_reported_with_its_last_output(single_broker: RunningBrokers) -> None:
     chain = Chain(single_broker.bootstrap_servers, TOPOLOGY, producer={"no.such.setting": 1})
     with pytest.raises(LoadStartError, match=r"manufacturer has ended with exit code 1: .*no.such.setting"), chain:
         pass

@@ -49,7 +49,7 @@ def logged_in(client: httpx.Client, user: str) -> httpx.Client:
     return client
 
 
-def test_a_customer_signs_up_looks_around_buys_and_says_what_it_was_like(client: httpx.Client) -> None:
+def test_a_customer_signs_up_browses_buys_and_writes_a_review(client: httpx.Client) -> None:
     user = {"name": "ada", "password": "lovelace"}
     answered(client.post("/api/users", json=user), 201)
     client.headers["X-Session"] = answered(client.post("/api/sessions", json=user), 201)["session"]
@@ -111,9 +111,7 @@ def test_a_customer_signs_up_looks_around_buys_and_says_what_it_was_like(client:
         ("GET", "/nowhere", None, 404),
     ],
 )
-def test_what_cannot_be_done_is_told_as_json(
-    client: httpx.Client, method: str, path: str, body: object, status: int
-) -> None:
+def test_errors_are_returned_as_json(client: httpx.Client, method: str, path: str, body: object, status: int) -> None:
     answer = logged_in(client, "7").request(method, path, json=body)
 
     assert list(answered(answer, status)) == ["error"]
@@ -140,7 +138,7 @@ def test_search_takes_a_pattern_by_the_letter(client: httpx.Client) -> None:
     assert answered(client.get("/api/search", params={"q": "!'\"?"}), 200)["products"] == []
 
 
-def test_a_cart_that_is_bought_by_two_requests_at_once_is_one_order(client: httpx.Client) -> None:
+def test_a_cart_bought_by_two_concurrent_requests_is_one_order(client: httpx.Client) -> None:
     logged_in(client, "3")
     for _ in range(5):
         answered(client.post("/api/cart/items", json={"product_id": 5, "quantity": 1}), 201)

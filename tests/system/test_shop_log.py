@@ -68,7 +68,7 @@ def test_each_request_is_an_object_in_the_log_with_every_field(web: Web, form: s
     assert [each["upstream_s"] != "" for each in last] == [True, True, False, True]
 
 
-def test_nginx_answers_and_logs_what_is_replayed_by_itself(web: Web) -> None:
+def test_nginx_answers_and_logs_replayed_requests_by_itself(web: Web) -> None:
     nginx = web.nginx["single"]
     paths = ["/wp-login.php?a=%2F", "//elsewhere.example/a", "/static/a", "/api/categories"]
     for path in paths:

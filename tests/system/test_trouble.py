@@ -86,7 +86,7 @@ def test_a_disk_that_fills_up_is_waited_for_before_the_next_block(small_volume: 
     assert "the cluster has recovered" in output
 
 
-def test_more_failures_than_tolerated_stop_the_campaign_with_a_table_of_what_failed_and_why(
+def test_more_failures_than_tolerated_stop_the_campaign_with_a_table_of_failures_and_reasons(
     tmp_path: Path, single_broker: RunningBrokers
 ) -> None:
     steps = StepRunner(tmp_path, single_broker)

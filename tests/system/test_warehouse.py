@@ -146,7 +146,7 @@ def require_each_once(rows: list[dict[str, Any]], events: int) -> None:
     assert sorted(row["request_id"] for row in rows) == sorted(f"request-{number}" for number in range(events))
 
 
-def test_events_are_in_the_table_once_and_what_is_no_event_is_kept(warehouse: Warehouse) -> None:
+def test_events_are_in_the_table_once_and_invalid_ones_are_kept(warehouse: Warehouse) -> None:
     send_events(warehouse, 0, 300)
     with running(warehouse) as spark:
         spark.next("ready")
@@ -208,7 +208,7 @@ def test_a_delay_before_a_batch_is_none_of_the_batchs(warehouse: Warehouse) -> N
     assert row["t6"] - row["t5"] >= 2000
 
 
-def test_a_topic_that_is_not_there_is_told_in_a_line(warehouse: Warehouse) -> None:
+def test_a_missing_topic_is_reported_in_one_line(warehouse: Warehouse) -> None:
     with running(replace(warehouse, topic="missing")) as spark:
         assert spark.process.wait(START_S) == 1
     last = spark.complaints.read_text().splitlines()[-1]

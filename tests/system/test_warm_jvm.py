@@ -88,7 +88,7 @@ def test_many_loads_of_one_jvm_are_counted_right_and_each_says_its_own_cpu_time(
     assert not [name for name in threads if name.startswith("kafka-producer")]  # of producers that were left behind
 
 
-def test_a_load_that_fails_is_told_and_the_next_one_of_the_same_jvm_is_whole(bench: Bench) -> None:
+def test_a_failed_load_is_reported_and_the_next_one_of_the_same_jvm_is_complete(bench: Bench) -> None:
     bench.run()
     (server,) = servers_of(os.getpid())
     too_large = bench.generator.run(replace(bench.request, properties={"max.request.size": 100}))

@@ -259,7 +259,7 @@ def test_every_round_adds_its_trials_to_those_before_and_pools_the_baselines(in_
     assert in_rounds.store.tag(keys.surrogates("throughput_cv.ubj", 1)) is None
 
 
-def test_the_search_after_the_last_round_is_confirmed_and_the_report_tells_of_all_rounds(in_rounds: Campaign) -> None:
+def test_the_search_after_the_last_round_is_confirmed_and_the_report_covers_all_rounds(in_rounds: Campaign) -> None:
     keys = in_rounds.keys
     candidates = in_rounds.read_table(keys.confirmation("8192", "candidates.parquet"), CANDIDATE_COLUMNS)
     front = in_rounds.read_table(keys.front("8192", 1), FRONT_COLUMNS)
@@ -278,7 +278,7 @@ def test_the_search_after_the_last_round_is_confirmed_and_the_report_tells_of_al
 
 
 @pytest.mark.long
-def test_going_on_with_a_finished_campaign_measures_nothing_again(in_rounds: Campaign) -> None:
+def test_resuming_a_finished_campaign_measures_nothing_again(in_rounds: Campaign) -> None:
     store = in_rounds.store
 
     def repetitions() -> dict[str, str | None]:

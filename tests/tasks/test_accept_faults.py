@@ -70,7 +70,7 @@ def test_after_a_kill_between_version_and_files_the_retry_adds_the_files_alone(c
     assert told(campaign)["batch.size"] == str(newest(campaign).properties["batch.size"])
 
 
-def test_a_refused_run_of_the_other_step_mends_the_files_as_well(campaign: Campaign) -> None:
+def test_a_refused_run_of_the_other_step_repairs_the_files_too(campaign: Campaign) -> None:
     killed_between_version_and_files(campaign, Wanted())
     with pytest.raises(BadInputError):
         roll_back.run(campaign.store, STUDY, OTHER_CASE)
@@ -114,7 +114,7 @@ class WritingTogether(FolderStore):
         return super().put_if(key, content, tag)
 
 
-def test_of_two_at_once_one_wins_and_the_other_is_told_to_look_again(campaign: Campaign) -> None:
+def test_of_two_concurrent_runs_one_wins_and_the_other_is_asked_to_look_again(campaign: Campaign) -> None:
     together = in_store(campaign, WritingTogether(campaign.store._folder))
     picks = [durable_id(campaign), other_id(campaign)]
 
@@ -161,7 +161,7 @@ class OvertakenAndKilled(Overtaken):
         return written
 
 
-def test_a_writer_that_paused_puts_no_older_file_beside_a_newer_version_whatever_becomes_of_it(
+def test_a_paused_writer_never_leaves_an_older_file_next_to_a_newer_version(
     campaign: Campaign,
 ) -> None:
     killed(in_store(campaign, OvertakenAndKilled(campaign.store._folder)), Wanted())

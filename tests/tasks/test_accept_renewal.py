@@ -71,7 +71,7 @@ def of(campaign: Campaign, **changes: object) -> Campaign:
         (away, "the system cannot be reached now"),
     ],
 )
-def test_what_was_measured_on_another_cluster_is_asked_about_with_what_differs(
+def test_a_campaign_measured_on_another_cluster_needs_approval_showing_the_differences(
     campaign: Campaign, wanted: Wanted, look: Look, change: str
 ) -> None:
     manifest = accepted(campaign, wanted, look)
@@ -81,7 +81,7 @@ def test_what_was_measured_on_another_cluster_is_asked_about_with_what_differs(
     assert (manifest.question["study"], manifest.question["campaign"]) == (STUDY, campaign.keys.campaign)
 
 
-def test_who_approves_once_more_having_seen_what_differs_is_heard_and_a_further_change_asks_again(
+def test_a_second_approval_after_seeing_the_differences_counts_and_a_further_change_asks_again(
     campaign: Campaign,
 ) -> None:
     seen = str(accepted(campaign, APPROVED, now(kafka_version="4.4.0")).question["changes_seen"])
@@ -102,7 +102,7 @@ def test_who_is_asked_about_a_cluster_that_cannot_be_looked_at_afterwards_is_ask
     assert accepted(theirs, Wanted(answer="approve", by="alice", changes_seen=seen), away).cases == [CASE]
 
 
-def test_a_client_or_an_address_that_changes_is_no_other_cluster(campaign: Campaign) -> None:
+def test_a_changed_client_or_address_is_not_another_cluster(campaign: Campaign) -> None:
     def look(found: Campaign) -> Fingerprint:
         moved = now(brokers=["x:1", "y:1", "z:1"], topic="another")(found)
         return moved.model_copy(update={"client_host": "another"})
@@ -110,7 +110,7 @@ def test_a_client_or_an_address_that_changes_is_no_other_cluster(campaign: Campa
     assert accepted(campaign, Wanted(), look).cases == [CASE]
 
 
-def test_what_is_in_force_already_is_announced_again_without_a_look(campaign: Campaign) -> None:
+def test_already_active_settings_are_announced_again_without_a_check(campaign: Campaign) -> None:
     wanted = Wanted(answer="approve", by="alice", request="r1", asked_at=datetime.now(UTC))
     first = accepted(campaign, wanted)
     again = accepted(campaign, wanted, away)
@@ -121,7 +121,7 @@ def test_brokers_of_the_studys_own_are_not_looked_for(campaign: Campaign) -> Non
     assert accepted(of(campaign, testbed=OwnBrokers(brokers=3)), Wanted(), away).cases == [CASE]
 
 
-def test_an_answer_that_comes_too_late_is_asked_for_anew(campaign: Campaign) -> None:
+def test_a_late_answer_is_asked_for_again(campaign: Campaign) -> None:
     asked_at = datetime.now(UTC) - timedelta(days=7, minutes=1)
     late = Wanted(answer="approve", by="alice", asked_at=asked_at)
     manifest = accepted(campaign, late)
@@ -139,7 +139,7 @@ def test_a_rejection_counts_however_late_it_comes_and_whatever_has_changed(campa
     assert active_cases(campaign.store, STUDY) == []
 
 
-def test_what_somebody_picks_needs_their_word_that_they_have_seen_what_differs(campaign: Campaign) -> None:
+def test_a_users_pick_needs_confirmation_that_they_have_seen_the_differences(campaign: Campaign) -> None:
     look, configuration = now(kafka_version="4.4.0"), durable_id(campaign)
     differs = r"4\.3\.1 then, 4\.4\.0 now\. Run a new campaign or, .*--changes-seen="
     with pytest.raises(BadInputError, match=differs) as no:
@@ -151,7 +151,7 @@ def test_what_somebody_picks_needs_their_word_that_they_have_seen_what_differs(c
     ).cases == [CASE]
 
 
-def test_where_a_person_is_to_be_asked_nothing_moves_but_what_is_in_force_already_needs_no_question(
+def test_with_approval_required_nothing_moves_but_already_active_settings_need_no_question(
     campaign: Campaign,
 ) -> None:
     manifest = accepted(campaign, Wanted(ask=True))
@@ -193,7 +193,7 @@ def moved(campaign: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return of(campaign, cluster=BERLIN)
 
 
-def test_what_was_in_force_on_a_studys_former_cluster_is_no_way_back(moved: Campaign) -> None:
+def test_settings_active_on_a_studys_former_cluster_cannot_be_restored(moved: Campaign) -> None:
     accepted(moved, Wanted(case=CASE, configuration=other_id(moved), cluster="berlin"))
     second = newest(moved)
     assert (second.version, second.cluster, second.previous_version) == (2, "berlin", None)

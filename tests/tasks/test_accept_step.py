@@ -55,7 +55,7 @@ def notice_of(manifest: Manifest) -> tuple[str, str]:
     return manifest.notice.kind, manifest.notice.text
 
 
-def test_a_recommendation_comes_into_force_with_its_evidence_and_what_was_before(campaign: Campaign) -> None:
+def test_a_recommendation_becomes_active_with_its_evidence_and_the_previous_settings(campaign: Campaign) -> None:
     accepted(campaign, Wanted())
     decision, settings = decision_of(campaign), newest(campaign)
     assert (settings.version, settings.previous_version, settings.came_by) == (1, None, "recommended")
@@ -67,7 +67,7 @@ def test_a_recommendation_comes_into_force_with_its_evidence_and_what_was_before
     assert settings.configuration_id == decision.recommended_configuration_id
 
 
-def test_what_keeps_the_baseline_moves_nothing(campaign: Campaign) -> None:
+def test_keeping_the_baseline_moves_nothing(campaign: Campaign) -> None:
     manifest = accepted(campaign, Wanted())
     assert active_cases(campaign.store, STUDY) == [CASE] == manifest.cases
     assert "1,024 B: KEEP THE BASELINE" in notice_of(manifest)[1]
@@ -81,12 +81,12 @@ def test_a_campaign_without_any_gain_says_so_and_moves_nothing(campaign: Campaig
     assert active_cases(campaign.store, STUDY) == []
 
 
-def test_no_gain_of_which_the_report_has_told_is_not_told_again_where_nobody_was_asked(campaign: Campaign) -> None:
+def test_a_reported_lack_of_gain_is_not_announced_again_without_a_question(campaign: Campaign) -> None:
     change_decision(campaign, verdict="keep_no_gain")
     assert accepted(campaign, Wanted()).notice is None
 
 
-def test_the_event_tells_other_dags_what_producers_are_to_be_told(campaign: Campaign) -> None:
+def test_the_event_gives_other_dags_the_producers_settings(campaign: Campaign) -> None:
     decision, manifest = decision_of(campaign), accepted(campaign, Wanted())
     assert manifest.event == {
         "study": STUDY,
@@ -103,7 +103,7 @@ def test_the_event_tells_other_dags_what_producers_are_to_be_told(campaign: Camp
     }
 
 
-def test_the_notice_says_what_changed_what_it_gains_and_how_to_go_back(campaign: Campaign) -> None:
+def test_the_notice_has_the_change_its_gain_and_the_rollback(campaign: Campaign) -> None:
     decision = decision_of(campaign)
     kind, text = notice_of(accepted(campaign, Wanted()))
     assert kind == "in_force"
@@ -114,7 +114,7 @@ def test_the_notice_says_what_changed_what_it_gains_and_how_to_go_back(campaign:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_each_file_holds_the_newest_version_and_says_whence_it_is(campaign: Campaign, form: str) -> None:
+def test_each_file_has_the_newest_version_and_its_origin(campaign: Campaign, form: str) -> None:
     accepted(campaign, Wanted())
     accepted(campaign, pick(other_id(campaign)))
     text = campaign.store.get(f"_in_force/{STUDY}/{CASE}/{form}").decode()
@@ -125,7 +125,7 @@ def test_each_file_holds_the_newest_version_and_says_whence_it_is(campaign: Camp
     )
 
 
-def test_the_properties_file_tells_what_the_report_tells(campaign: Campaign) -> None:
+def test_the_properties_file_agrees_with_the_report(campaign: Campaign) -> None:
     accepted(campaign, Wanted())
     wanted = decision_of(campaign).recommended_properties
     assert told(campaign) == {name: property_text(value) for name, value in wanted.items()}
@@ -137,7 +137,7 @@ def test_a_retried_request_adds_no_version_and_announces_the_same(campaign: Camp
     assert len(versions(campaign.store, STUDY, CASE)) == 1
 
 
-def test_a_pick_is_refused_once_another_version_is_in_force_than_it_was_decided_over(campaign: Campaign) -> None:
+def test_a_pick_is_refused_if_another_version_became_active_since_its_decision(campaign: Campaign) -> None:
     wanted = Wanted(case=CASE, configuration=other_id(campaign), request="manual__1", from_version=1)
     with pytest.raises(BadInputError, match="for version 1, but no version exists yet"):
         accepted(campaign, wanted)
@@ -157,7 +157,7 @@ def test_the_version_that_is_moved_from_is_one_record_sizes(campaign: Campaign) 
 
 
 @pytest.mark.parametrize("again", [Wanted(), Wanted(answer="approve", by="alice", request="manual__2")])
-def test_what_is_in_force_already_is_not_announced_again(campaign: Campaign, again: Wanted) -> None:
+def test_already_active_settings_are_not_announced_again(campaign: Campaign, again: Wanted) -> None:
     accepted(campaign, Wanted(request="manual__1"))
     manifest = accepted(campaign, again)
     assert (manifest.cases, manifest.event) == ([], {})
@@ -166,7 +166,7 @@ def test_what_is_in_force_already_is_not_announced_again(campaign: Campaign, aga
     assert len(versions(campaign.store, STUDY, CASE)) == 1
 
 
-def test_an_old_approval_is_not_replayed_over_what_came_after_it_and_a_new_one_counts(campaign: Campaign) -> None:
+def test_an_old_approval_is_not_replayed_over_later_settings_and_a_new_one_counts(campaign: Campaign) -> None:
     approval = Wanted(answer="approve", by="alice", request="manual__1")
     accepted(campaign, approval)
     accepted(campaign, pick(other_id(campaign)))
@@ -180,7 +180,7 @@ def test_an_old_approval_is_not_replayed_over_what_came_after_it_and_a_new_one_c
     assert (newest(campaign).version, newest(campaign).request) == (3, "manual__2")
 
 
-def test_an_answer_does_not_replace_what_came_into_force_after_the_question(campaign: Campaign) -> None:
+def test_an_answer_does_not_replace_settings_activated_after_the_question(campaign: Campaign) -> None:
     asked = Wanted(answer="approve", by="alice", request="manual__1", seen={CASE: 0})
     accepted(campaign, Wanted(case=CASE, configuration=other_id(campaign), by="bob"))
     kind, text = notice_of(accepted(campaign, asked))
@@ -191,7 +191,7 @@ def test_an_answer_does_not_replace_what_came_into_force_after_the_question(camp
     assert (newest(campaign).version, newest(campaign).accepted_by) == (2, "alice")
 
 
-def test_older_evidence_does_not_replace_what_came_into_force_since_without_a_persons_word(
+def test_older_evidence_does_not_replace_later_active_settings_without_approval(
     campaign: Campaign, another: Campaign
 ) -> None:
     accepted(campaign, pick(other_id(campaign)))
@@ -203,7 +203,7 @@ def test_older_evidence_does_not_replace_what_came_into_force_since_without_a_pe
     assert newest(another).campaign == "another"
 
 
-def test_a_campaign_from_before_settings_in_force_were_measured_waits_for_a_person(
+def test_a_campaign_from_before_active_settings_were_measured_waits_for_approval(
     campaign: Campaign, another: Campaign
 ) -> None:
     change_decision(another, newest_version=None)
@@ -252,7 +252,7 @@ def test_settings_picked_over_a_version_that_their_campaign_did_not_measure_are_
     assert "WARNING: this campaign did not measure version 1 (the settings it replaced)" in text
 
 
-def test_settings_in_force_that_were_not_measured_for_a_difference_are_not_replaced_unasked(
+def test_active_settings_not_measured_because_of_a_difference_are_not_replaced_without_approval(
     campaign: Campaign, another: Campaign
 ) -> None:
     accepted(campaign, Wanted())
@@ -263,7 +263,7 @@ def test_settings_in_force_that_were_not_measured_for_a_difference_are_not_repla
 
 
 @pytest.mark.parametrize("verdict", ["recommended", "keep_no_gain"])
-def test_settings_in_force_that_break_a_rule_of_today_are_a_persons_matter(
+def test_replacing_active_settings_that_break_a_current_constraint_needs_approval(
     campaign: Campaign, another: Campaign, verdict: str
 ) -> None:
     accepted(campaign, Wanted())
@@ -288,7 +288,7 @@ def test_less_durability_than_the_baselines_waits_for_a_person(campaign: Campaig
     assert (newest(weak).is_baseline, newest(weak).durability) == (True, "acks_all_idempotent")
 
 
-def test_less_durability_than_what_is_in_force_waits_for_a_person(campaign: Campaign, reported_store: Path) -> None:
+def test_less_durability_than_the_active_settings_waits_for_approval(campaign: Campaign, reported_store: Path) -> None:
     accepted(campaign, Wanted())
     weak = accepting_campaign(reported_store, Path(campaign.store._folder), "weak")
     weakest = {"baseline_properties": {"acks": "0"}, "baseline_durability": "acks_0"}
@@ -297,7 +297,9 @@ def test_less_durability_than_what_is_in_force_waits_for_a_person(campaign: Camp
     assert newest(campaign).version == 1
 
 
-def test_a_later_campaigns_recommendation_leads_back_to_the_former_one(campaign: Campaign, another: Campaign) -> None:
+def test_a_later_campaigns_recommendation_can_be_rolled_back_to_the_former_one(
+    campaign: Campaign, another: Campaign
+) -> None:
     accepted(campaign, Wanted())
     recommend(another, other_id(another))
     accepted(another, Wanted(answer="approve"))
@@ -315,7 +317,7 @@ def test_the_same_settings_on_newer_evidence_lead_back_to_other_ones(campaign: C
     assert "no settings; confirmed by a newer campaign" in text
 
 
-def test_what_was_left_comes_again_only_on_a_persons_word(campaign: Campaign) -> None:
+def test_replaced_settings_return_only_with_approval(campaign: Campaign) -> None:
     accepted(campaign, Wanted())
     roll_back.run(campaign.store, STUDY, CASE)
     kind, text = notice_of(accepted(campaign, Wanted()))
@@ -358,7 +360,7 @@ def test_every_answer_is_kept_with_its_own_time_and_a_retry_keeps_none_twice(cam
     assert [last_answer(campaign, size) for size in (CASE, OTHER_CASE)] == kept
 
 
-def test_what_was_rejected_does_not_come_into_force_when_the_campaign_goes_on_and_nobody_is_asked(
+def test_rejected_settings_do_not_become_active_when_the_campaign_resumes_without_a_question(
     campaign: Campaign,
 ) -> None:
     accepted(campaign, Wanted(answer="reject", by="bob", reason="not before the holidays"))
@@ -370,7 +372,7 @@ def test_what_was_rejected_does_not_come_into_force_when_the_campaign_goes_on_an
     assert newest(campaign).accepted_by == "bob"
 
 
-def test_who_is_asked_is_told_what_approving_overrides_and_gives_up(campaign: Campaign) -> None:
+def test_the_question_shows_the_overrides_and_trade_offs_of_approving(campaign: Campaign) -> None:
     decision = decision_of(campaign)
     baseline = Promised(decision.baseline_properties, decision.baseline_durability)
     new = Promised({**decision.recommended_properties, "acks": "1"}, "acks_1")
@@ -405,7 +407,7 @@ def test_a_picked_configuration_comes_into_force_without_gains_that_nobody_state
     assert settings.configuration == {factor: row[factor] for factor in campaign.study.factors}
 
 
-def test_picking_what_is_recommended_is_accepting_it(campaign: Campaign) -> None:
+def test_picking_the_recommendation_is_accepting_it(campaign: Campaign) -> None:
     accepted(campaign, pick(durable_id(campaign)))
     assert (newest(campaign).came_by, newest(campaign).gains) == ("recommended", decision_of(campaign).gains)
 
@@ -417,7 +419,7 @@ def test_the_baseline_may_be_picked(campaign: Campaign) -> None:
     assert newest(campaign).previous_version == 1
 
 
-def test_what_was_not_confirmed_is_refused_with_what_was(campaign: Campaign) -> None:
+def test_an_unconfirmed_pick_is_refused_with_the_confirmed_ones(campaign: Campaign) -> None:
     with pytest.raises(BadInputError, match=r"'c0000000000' was not confirmed for 65,636 B .*it confirmed c"):
         accepted(campaign, pick("c0000000000"))
     assert active_cases(campaign.store, STUDY) == []
@@ -431,9 +433,7 @@ def test_what_was_not_confirmed_is_refused_with_what_was(campaign: Campaign) -> 
         ({"feasible": False}, "violates a rule of the study"),
     ],
 )
-def test_what_may_not_be_picked_is_refused_with_the_rule(
-    campaign: Campaign, changes: dict[str, object], rule: str
-) -> None:
+def test_an_ineligible_pick_is_refused_with_the_rule(campaign: Campaign, changes: dict[str, object], rule: str) -> None:
     name = other_id(campaign)
     change_trial(campaign, name, **changes)
     with pytest.raises(BadInputError, match=f"--configuration: '{name}' for 65,636 B: .*{rule}"):
@@ -467,7 +467,7 @@ def test_less_durability_than_the_study_accepts_cannot_be_picked(campaign: Campa
         ),
     ],
 )
-def test_what_cannot_be_meant_is_refused(campaign: Campaign, wanted: Wanted, message: str) -> None:
+def test_invalid_parameters_are_refused(campaign: Campaign, wanted: Wanted, message: str) -> None:
     with pytest.raises(BadInputError, match=message):
         accepted(campaign, wanted)
 

@@ -115,7 +115,7 @@ def spoilt(tmp_path_factory: pytest.TempPathFactory) -> tuple[Campaign, dict[str
 
 
 @pytest.mark.parametrize("name", CORRUPTIONS)
-def test_a_corrupted_repetition_of_a_level_is_set_aside_with_its_reason(
+def test_a_corrupted_repetition_of_a_level_is_quarantined_with_its_reason(
     spoilt: tuple[Campaign, dict[str, str]], name: str
 ) -> None:
     campaign, row_of = spoilt
@@ -126,7 +126,7 @@ def test_a_corrupted_repetition_of_a_level_is_set_aside_with_its_reason(
     assert set(reasons) == set(row_of.values()), "no other repetition is set aside"
 
 
-def test_what_was_set_aside_is_in_no_levels_numbers(spoilt: tuple[Campaign, dict[str, str]]) -> None:
+def test_quarantined_repetitions_are_in_no_levels_numbers(spoilt: tuple[Campaign, dict[str, str]]) -> None:
     campaign, row_of = spoilt
     part = campaign.read_record(campaign.keys.comparison("record_size"), PartComparison)
     used = {name for level in part.levels for name in level.repetition_ids}
@@ -156,7 +156,7 @@ def test_the_report_is_tables_as_text_and_csv_figures_and_one_page(finished: tup
     assert manifest.counts == {"parts": 3, "levels": LEVELS}
 
 
-def test_the_page_holds_all_that_it_shows_and_says_how_was_measured(finished: tuple[Campaign, Manifest]) -> None:
+def test_the_page_is_self_contained_and_describes_the_method(finished: tuple[Campaign, Manifest]) -> None:
     campaign, _ = finished
     page = campaign.store.get(campaign.keys.report("report.html")).decode()
     for part in campaign.study.cases:

@@ -218,7 +218,7 @@ def test_each_expectation_is_failed_by_its_corrupted_row_and_by_no_other(
 @pytest.mark.parametrize(
     ("suite", "name"), dict.fromkeys(asked[1:3] for asked in every_expectation() if asked[1] in OF_THE_WHOLE_TABLE)
 )
-def test_each_expectation_of_the_whole_table_alone_stops_the_gate(suite: str, name: str, tmp_path: Path) -> None:
+def test_each_expectation_of_the_full_table_alone_stops_the_gate(suite: str, name: str, tmp_path: Path) -> None:
     columns = [column for _, _, other, column, _ in every_expectation() if other == name]
     rows = recorded()
     for place, column in enumerate(columns):

@@ -35,13 +35,13 @@ def moving(campaign: Campaign, configuration_id: str) -> Move:
     return move_to(read_snapshot(campaign, CASE), configuration_id, active_settings(campaign.store, STUDY, CASE))
 
 
-def test_where_nothing_is_in_force_there_is_nothing_to_go_back_from(campaign: Campaign) -> None:
+def test_without_active_settings_there_is_no_rollback(campaign: Campaign) -> None:
     view = shown(campaign)
     assert view.versions == []
     assert "no earlier version to roll back to" in view.way_back.refused
 
 
-def test_what_a_button_says_is_what_the_step_then_changes(campaign: Campaign) -> None:
+def test_the_step_changes_the_settings_shown_on_its_button(campaign: Campaign) -> None:
     before = campaign.study.properties(campaign.study.baseline_configuration())
     for name in (durable_id(campaign), other_id(campaign)):
         said = moving(campaign, name)
@@ -55,7 +55,7 @@ def test_what_a_button_says_is_what_the_step_then_changes(campaign: Campaign) ->
         before = parse_properties(campaign.store.get(f"_in_force/{STUDY}/{CASE}/producer.properties").decode())
 
 
-def test_the_way_back_says_what_it_changes_and_ends_at_the_baseline(campaign: Campaign) -> None:
+def test_the_rollback_shows_its_changes_and_ends_at_the_baseline(campaign: Campaign) -> None:
     accepted(campaign, pick(durable_id(campaign)))
     view = shown(campaign)
     forth = {change.name: (change.before, change.after) for change in view.differs_from_baseline}
@@ -76,7 +76,7 @@ def test_less_durability_is_said_in_either_direction(campaign: Campaign) -> None
 
 
 @pytest.mark.parametrize("outcome", [{"repetitions_lost_records": 1}, {"repetitions_valid": 0}, {"feasible": False}])
-def test_what_the_step_would_refuse_has_no_button(campaign: Campaign, outcome: dict[str, int]) -> None:
+def test_a_move_the_step_would_refuse_has_no_button(campaign: Campaign, outcome: dict[str, int]) -> None:
     name = durable_id(campaign)
     change_trial(campaign, name, **outcome)
     refused = moving(campaign, name).refused
@@ -84,13 +84,13 @@ def test_what_the_step_would_refuse_has_no_button(campaign: Campaign, outcome: d
         accepted(campaign, pick(name))
 
 
-def test_what_is_in_force_has_no_button_to_put_it_there(campaign: Campaign) -> None:
+def test_active_settings_have_no_activate_button(campaign: Campaign) -> None:
     accepted(campaign, pick(durable_id(campaign)))
     assert moving(campaign, durable_id(campaign)).refused == "Already active as version 1."
     assert moving(campaign, other_id(campaign)).refused == ""
 
 
-def test_the_settings_in_use_have_one_only_where_others_are_in_force(campaign: Campaign) -> None:
+def test_the_baseline_has_one_only_if_other_settings_are_active(campaign: Campaign) -> None:
     baseline = campaign.study.baseline_id()
     assert "no other settings are active" in moving(campaign, baseline).refused
     accepted(campaign, pick(durable_id(campaign)))
@@ -102,7 +102,7 @@ def test_before_the_report_nothing_has_a_button(campaign: Campaign) -> None:
     assert "before the campaign's report" in moving(campaign, durable_id(campaign)).refused
 
 
-def test_what_was_not_measured_here_has_no_move(campaign: Campaign) -> None:
+def test_settings_not_measured_here_have_no_move(campaign: Campaign) -> None:
     with pytest.raises(BadInputError, match="c0000000000 was not measured for 65,636 B"):
         moving(campaign, "c0000000000")
 

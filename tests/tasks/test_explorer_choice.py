@@ -43,14 +43,16 @@ def confirmed_value(snapshot: Snapshot, remaining: Remaining, objective: str) ->
     return float(snapshot.confirmed.set_index("configuration_id").loc[remaining.best_id, objective])
 
 
-def test_without_further_wishes_it_is_what_the_campaign_recommends_with_its_reasons(snapshot: Snapshot) -> None:
+def test_without_limits_it_is_the_campaigns_recommendation_with_its_reasons(snapshot: Snapshot) -> None:
     found = best_remaining(snapshot, requirements())
     assert snapshot.decision
     assert (found.best_id, found.basis) == (snapshot.decision.recommended_configuration_id, "recommended")
     assert reason_of(snapshot.decision) in found.reasons
 
 
-def test_a_limit_that_the_recommendation_misses_gives_another_confirmed_one_that_keeps_it(snapshot: Snapshot) -> None:
+def test_a_limit_missed_by_the_recommendation_gives_another_confirmed_configuration_within_it(
+    snapshot: Snapshot,
+) -> None:
     first = best_remaining(snapshot, requirements())
     objective, bound = "latency_cv", float(snapshot.confirmed.latency_cv.nsmallest(2).iloc[-1])
     assert confirmed_value(snapshot, first, objective) > bound
@@ -60,7 +62,7 @@ def test_a_limit_that_the_recommendation_misses_gives_another_confirmed_one_that
     assert first.best_id not in found.remaining_ids
 
 
-def test_what_fresh_blocks_say_of_the_campaigns_pick_decides_whether_it_keeps_a_limit(snapshot: Snapshot) -> None:
+def test_fresh_blocks_decide_whether_the_campaigns_pick_keeps_a_limit(snapshot: Snapshot) -> None:
     decision = snapshot.decision
     assert decision
     pick = decision.recommended_configuration_id
@@ -81,7 +83,7 @@ def test_what_fresh_blocks_say_of_the_campaigns_pick_decides_whether_it_keeps_a_
 @pytest.mark.parametrize(
     ("prefer", "objective", "better"), [("throughput", "throughput_mib_s", max), ("latency", "p95_latency_ms", min)]
 )
-def test_what_is_preferred_decides_within_five_percent(
+def test_the_preference_decides_within_five_percent(
     snapshot: Snapshot, prefer: str, objective: str, better: type[max]
 ) -> None:
     found = best_remaining(snapshot, requirements(prefer=prefer))
@@ -97,7 +99,7 @@ def test_weaker_durability_than_wished_is_never_named(snapshot: Snapshot) -> Non
     assert set(kept.durability) == {"acks_all_idempotent"}
 
 
-def test_what_was_only_measured_in_the_design_is_named_last_and_says_so(snapshot: Snapshot) -> None:
+def test_configurations_measured_only_in_the_design_are_listed_last_with_a_note(snapshot: Snapshot) -> None:
     unconfirmed = dataclasses.replace(snapshot, confirmed=snapshot.confirmed.iloc[:0], decision=None, context=None)
     found = best_remaining(unconfirmed, requirements(prefer="throughput"))
     assert found.basis == "design"
@@ -105,7 +107,7 @@ def test_what_was_only_measured_in_the_design_is_named_last_and_says_so(snapshot
     assert best_remaining(snapshot, requirements(prefer="throughput")).basis == "confirmed"
 
 
-def test_where_nothing_keeps_the_limits_the_nearest_is_named_with_what_it_misses(snapshot: Snapshot) -> None:
+def test_without_a_configuration_within_the_limits_the_nearest_is_named_with_its_misses(snapshot: Snapshot) -> None:
     found = best_remaining(snapshot, requirements("p95_latency_ms <= 0.01"))
     assert found.best_id is None
     assert found.remaining_ids == []
@@ -137,7 +139,7 @@ def test_weaker_durability_than_in_use_is_said(snapshot: Snapshot) -> None:
     assert not any("durability guarantee is weaker" in reason for reason in as_durable.reasons)
 
 
-def test_the_recommended_properties_are_the_reports_own(snapshot: Snapshot) -> None:
+def test_the_recommended_properties_are_those_of_the_report(snapshot: Snapshot) -> None:
     assert snapshot.decision
     text = settings_text(snapshot, snapshot.decision.recommended_configuration_id, "producer.properties")
     assert text.encode() == snapshot.campaign.store.get(snapshot.campaign.keys.report(f"{CASE}/producer.properties"))
@@ -149,7 +151,7 @@ def other_id(snapshot: Snapshot) -> str:
     return next(name for name in snapshot.confirmed.configuration_id if name not in taken)
 
 
-def test_each_form_holds_the_configuration_that_was_measured(snapshot: Snapshot) -> None:
+def test_each_form_has_the_measured_configuration(snapshot: Snapshot) -> None:
     name = other_id(snapshot)
     row = snapshot.confirmed.set_index("configuration_id").loc[name]
     java = parse_properties(settings_text(snapshot, name, "producer.properties"))
@@ -163,13 +165,13 @@ def test_each_form_holds_the_configuration_that_was_measured(snapshot: Snapshot)
     assert librdkafka["compression.type"] == row["compression.type"]
 
 
-def test_a_file_of_another_than_the_recommended_says_what_it_is(snapshot: Snapshot) -> None:
+def test_a_file_of_an_unrecommended_configuration_is_labelled(snapshot: Snapshot) -> None:
     assert "the campaign states no gain for it" in settings_text(snapshot, other_id(snapshot), "producer.properties")
     design_only = next(n for n in snapshot.trials.configuration_id if n not in set(snapshot.confirmed.configuration_id))
     assert "Measure it again" in settings_text(snapshot, design_only, "application.yaml")
 
 
-def test_what_librdkafka_names_otherwise_or_lacks_is_said(snapshot: Snapshot) -> None:
+def test_settings_librdkafka_renames_or_lacks_are_noted(snapshot: Snapshot) -> None:
     baseline = {
         "buffer.memory": 67108864,
         "max.block.ms": 1000,
@@ -186,12 +188,12 @@ def test_what_librdkafka_names_otherwise_or_lacks_is_said(snapshot: Snapshot) ->
     assert not {"buffer.memory", "max.block.ms", "compression.lz4.level"} & set(found)
 
 
-def test_what_was_not_measured_has_no_file(snapshot: Snapshot) -> None:
+def test_an_unmeasured_configuration_has_no_file(snapshot: Snapshot) -> None:
     with pytest.raises(BadInputError, match="c0000000000 was not measured for 65,636 B"):
         settings_text(snapshot, "c0000000000", "application.yaml")
 
 
-def test_the_table_holds_every_trial_of_the_design_and_of_the_choice_blocks(snapshot: Snapshot) -> None:
+def test_the_table_has_every_trial_of_the_design_and_of_the_choice_blocks(snapshot: Snapshot) -> None:
     table = pd.read_csv(io.StringIO(trials_csv(snapshot)), keep_default_na=False)
     assert table.phase.value_counts().to_dict() == {"design": len(snapshot.trials), "choice": len(snapshot.confirmed)}
     assert table.throughput_mib_s.tolist() == [*snapshot.trials.throughput_mib_s, *snapshot.confirmed.throughput_mib_s]

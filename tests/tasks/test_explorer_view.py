@@ -101,7 +101,7 @@ def test_every_configuration_is_shown_with_the_values_of_its_trials(campaign: Ca
         assert design.repetitions == trials.repetitions_valid[name]
 
 
-def test_a_changed_artifact_changes_what_is_shown(campaign: Campaign) -> None:
+def test_a_changed_artifact_changes_the_view(campaign: Campaign) -> None:
     key = campaign.keys.confirmation(CASE, "trials.parquet")
     trials = campaign.read_table(key, TRIAL_COLUMNS)
     name = trials.configuration_id[1]
@@ -153,7 +153,7 @@ def test_a_campaign_of_which_only_the_design_is_there_is_empty_and_no_error(camp
     assert view.noise_table == []
 
 
-def test_the_measured_front_is_what_no_other_confirmed_configuration_beats(campaign: Campaign) -> None:
+def test_the_measured_front_is_the_configurations_no_other_confirmed_one_beats(campaign: Campaign) -> None:
     view = view_of(campaign)
     confirmed = [point for point in view.points if point.confirmed]
     on_front = [point for point in confirmed if point.on_measured_front]
@@ -164,7 +164,7 @@ def test_the_measured_front_is_what_no_other_confirmed_configuration_beats(campa
 
 
 @pytest.mark.slow
-def test_of_a_front_of_thousands_a_hundred_are_shown_and_the_number_is_told(campaign: Campaign) -> None:
+def test_of_a_front_of_thousands_a_hundred_are_shown_with_the_total(campaign: Campaign) -> None:
     snapshot = read_snapshot(campaign, CASE)
     one = snapshot.front[snapshot.front.on_joint_front.astype(bool)].head(1)
     many = pd.concat([one] * 3000, ignore_index=True)
@@ -205,7 +205,7 @@ def test_a_record_size_that_the_campaign_does_not_have_is_refused_with_those_it_
         read_snapshot(campaign, "7")
 
 
-def test_progress_counts_what_lies_in_the_store(campaign: Campaign) -> None:
+def test_progress_counts_the_stored_repetitions(campaign: Campaign) -> None:
     forget(campaign, "/06_", "/07_", "/05_front/65636")
     progress = campaign_progress(campaign)
     steps = {step.name: step for step in progress.steps}

@@ -129,7 +129,7 @@ def test_its_front_and_candidates_are_of_its_own_factors(campaign: Campaign, cas
 
 
 @pytest.mark.parametrize("case", HOURS)
-def test_the_better_rota_is_recommended_with_its_own_words(campaign: Campaign, case: str):
+def test_the_better_rota_is_recommended_in_its_own_words(campaign: Campaign, case: str):
     decision = campaign.read_record(campaign.keys.confirmation(case, "decision.json"), Decision)
 
     assert decision.recommended

@@ -36,7 +36,7 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Campaign, str]:
     return campaign, ran.stdout
 
 
-def test_what_the_step_prints_ends_with_its_cards_and_then_its_manifest(reported: tuple[Campaign, str]):
+def test_the_steps_output_ends_with_its_cards_and_its_manifest(reported: tuple[Campaign, str]):
     campaign, said = reported
     *shown, last = said.splitlines()
     manifest = Manifest.model_validate_json(last)
@@ -98,7 +98,7 @@ def test_an_outage_of_mlflow_does_not_hide_the_cards(
     assert read(unreported, "cards.txt") in caplog.text
 
 
-def test_weaker_fronts_are_shown_apart_and_not_recommended(tmp_path: Path):
+def test_weaker_fronts_are_shown_separately_and_not_recommended(tmp_path: Path):
     campaign = write_confirmed_campaign(tmp_path, small_study(durability=None))
     report.run(campaign)
     assert "Weaker durability than the study accepts" in read(campaign, "report.html")

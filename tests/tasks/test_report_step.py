@@ -147,7 +147,7 @@ def test_every_number_on_a_card_traces_to_repetitions_in_the_store(campaign: Cam
             assert {*gain.reference_repetition_ids, *gain.candidate_repetition_ids} <= named
 
 
-def test_the_blocks_that_would_tell_stand_alike_in_page_and_cards(campaign: Campaign, page: str, cards: Cards):
+def test_the_blocks_needed_agree_in_page_and_cards(campaign: Campaign, page: str, cards: Cards):
     sentences = [sentence for card in cards.cards for sentence in unresolved_of(card)]
     assert any("about" in sentence for sentence in sentences)
     for text in (page, " ".join(read(campaign, "cards.txt").split())):
@@ -191,7 +191,7 @@ def test_the_tables_hold_every_score_and_every_confirmed_point(campaign: Campaig
     assert widths.tolist() == pytest.approx([1.25 / 0.8] * len(estimated))
 
 
-def test_the_page_says_beside_r2_how_often_the_intervals_held_and_nothing_of_what_has_none(page: str):
+def test_the_page_shows_r2_with_interval_coverage_and_nothing_without_intervals(page: str):
     means = [row for row in page.split("<tr>") if row.startswith("<td>p95 latency</td>") and "0.95" in row]
     cvs = [row for row in page.split("<tr>") if row.startswith("<td>latency CV</td>") and "0.95" in row]
     assert [row.count("<td>92 %</td>") for row in means] == [1, 1, 1]
@@ -211,9 +211,7 @@ def table(campaign: Campaign, name: str) -> pd.DataFrame:
     return pd.read_csv(io.StringIO(read(campaign, f"tables/{name}")))
 
 
-def test_table_1_holds_the_best_and_the_worst_trial_of_the_design_per_record_size(
-    campaign: Campaign, evidence: Evidence
-):
+def test_table_1_has_the_best_and_the_worst_trial_of_the_design_per_record_size(campaign: Campaign, evidence: Evidence):
     found = table(campaign, "table1_best_and_worst.csv").set_index("case")
     assert found.index.tolist() == [1024, 65636]
     measured = evidence.trials[~evidence.trials.is_baseline]
@@ -228,7 +226,7 @@ def test_table_1_holds_the_best_and_the_worst_trial_of_the_design_per_record_siz
             assert named[row[f"worst_{objective}_configuration_id"]] == worst
 
 
-def test_table_2_names_per_record_size_and_objective_what_measured_best_either_cv_alone_included(
+def test_table_2_names_the_best_trial_per_record_size_and_objective_including_each_cv(
     campaign: Campaign, evidence: Evidence
 ):
     found = table(campaign, "table2_best_per_objective.csv")
@@ -292,7 +290,7 @@ def section(page: str, name: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", found)).split())
 
 
-def test_failed_and_set_aside_repetitions_are_listed_with_their_reasons(campaign: Campaign, page: str):
+def test_failed_and_rejected_repetitions_are_listed_with_their_reasons(campaign: Campaign, page: str):
     text = section(page, "uncounted")
     assert "1 failed, 1 rejected." in text
     assert text.count("broker 2 was away") == 2
@@ -302,7 +300,7 @@ def test_failed_and_set_aside_repetitions_are_listed_with_their_reasons(campaign
     assert "or on the machine: 1 repetition." in " ".join(read(campaign, "cards.txt").split())
 
 
-def test_what_the_gate_rejected_counts_nowhere_and_is_listed_with_the_gates_reason(unreported: Campaign):
+def test_repetitions_rejected_by_the_gate_count_nowhere_and_are_listed_with_its_reason(unreported: Campaign):
     keys = unreported.keys
     stored = next(r for r in unreported.read_repetitions(keys.measurements("1024")) if r.is_baseline)
     rejected = rejected_table([stored], {stored.repetition_id: "its clock ran backwards"}, unreported.study)
@@ -330,7 +328,7 @@ def test_a_campaign_in_which_everything_counted_says_so(evidence: Evidence):
     assert 'id="ramp"' not in page
 
 
-def test_the_page_says_whose_pace_the_load_tool_set(page: str):
+def test_the_page_names_configurations_limited_by_the_load_generator(page: str):
     text = section(page, "generator")
     assert "1,024 B baseline 3 40 the sending thread never waited" in text
     assert "65,636 B baseline 0 40 -" in text
@@ -359,7 +357,7 @@ def test_figures_of_the_latency_breakdown_trace_to_stored_repetitions(campaign: 
             assert side["queue_time_avg_ms"] == pytest.approx(waits.median())
 
 
-def test_effect_sizes_stand_beside_each_gain_and_no_second_test_that_could_contradict_it(campaign: Campaign, page: str):
+def test_each_gain_has_effect_sizes_and_no_second_test_that_could_contradict_it(campaign: Campaign, page: str):
     assert page.count("Hedges' g") == page.count("Cliff's delta") == 2
     assert "Mann-Whitney" not in page
     assert "Welch" not in page
@@ -385,7 +383,7 @@ def test_champions_are_judged_only_by_points_that_the_design_did_not_measure(evi
     assert fewer.newly_confirmed().configuration_id.tolist() == [unknown]
 
 
-def test_an_objective_with_too_few_rows_held_out_is_not_called_not_learnable(unreported: Campaign):
+def test_an_objective_with_too_few_held_out_rows_is_not_called_not_learnable(unreported: Campaign):
     key = unreported.keys.surrogates("scores.parquet")
     scores = unreported.read_table(key, SCORE_COLUMNS, factors=False)
     scores = scores.assign(r2_cross_validated=float("nan"), learnable=False).astype({"case": "string"})

@@ -30,7 +30,7 @@ def kept(campaign: Campaign) -> list[ActiveSettings]:
     return versions(campaign.store, STUDY, CASE)
 
 
-def test_it_adds_a_version_that_says_what_the_one_before_said(campaign: Campaign) -> None:
+def test_it_adds_a_version_with_the_settings_of_the_one_before(campaign: Campaign) -> None:
     roll_back.run(campaign.store, STUDY, CASE, by="bob", reason="too many retries")
     first, second, third = kept(campaign)
     assert third.properties == first.properties != second.properties
@@ -59,7 +59,7 @@ def test_before_the_baseline_there_is_nothing(campaign: Campaign) -> None:
     assert len(kept(campaign)) == 4
 
 
-def test_what_was_accepted_after_a_way_back_leads_back_to_where_that_led(campaign: Campaign) -> None:
+def test_a_rollback_after_a_rollback_and_an_acceptance_returns_to_the_first_ones_target(campaign: Campaign) -> None:
     roll_back.run(campaign.store, STUDY, CASE)
     accepted(campaign, Wanted(case=CASE, configuration=other_id(campaign)))
     roll_back.run(campaign.store, STUDY, CASE)
@@ -94,7 +94,7 @@ def test_a_request_that_was_made_before_something_else_came_into_force_announces
     assert len(kept(campaign)) == 4
 
 
-def test_it_is_refused_once_another_version_is_in_force_than_it_was_decided_over(campaign: Campaign) -> None:
+def test_it_is_refused_if_another_version_became_active_since_its_decision(campaign: Campaign) -> None:
     with pytest.raises(BadInputError, match=r"--from-version: .* for version 1, but version 2 is active now"):
         roll_back.run(campaign.store, STUDY, CASE, from_version=1)
     assert len(kept(campaign)) == 2
@@ -103,7 +103,7 @@ def test_it_is_refused_once_another_version_is_in_force_than_it_was_decided_over
     assert [settings.version for settings in kept(campaign)] == [1, 2, 3]
 
 
-def test_a_version_that_is_missing_is_named_and_what_comes_next_has_a_number_of_its_own(campaign: Campaign) -> None:
+def test_a_missing_version_is_named_and_the_next_one_has_its_own_number(campaign: Campaign) -> None:
     campaign.store.delete(InForceKeys(STUDY, CASE).version(1))
     with pytest.raises(ArtifactError, match=r"versions/00001.json: .* is the rollback target of version 2"):
         roll_back.run(campaign.store, STUDY, CASE)
@@ -111,7 +111,7 @@ def test_a_version_that_is_missing_is_named_and_what_comes_next_has_a_number_of_
     assert kept(campaign)[-1].version == 3
 
 
-def test_notice_and_event_say_what_is_in_force_again(campaign: Campaign) -> None:
+def test_notice_and_event_name_the_restored_settings(campaign: Campaign) -> None:
     manifest = roll_back.run(campaign.store, STUDY, CASE, by="bob", reason="too many retries")
     former, settings = kept(campaign)[1:]
     assert manifest.notice
@@ -127,7 +127,7 @@ def test_notice_and_event_say_what_is_in_force_again(campaign: Campaign) -> None
     assert sizes[str(CASE)]["came_by"] == "rolled_back"
 
 
-def test_where_nothing_is_in_force_it_says_where_something_is(campaign: Campaign) -> None:
+def test_without_active_settings_it_names_the_studies_that_have_some(campaign: Campaign) -> None:
     with pytest.raises(BadInputError, match=r"1024: it has no active settings .* study paper has .* for 65,636 B"):
         roll_back.run(campaign.store, STUDY, OTHER_CASE)
     with pytest.raises(BadInputError, match="study quick has active settings for no case yet"):
@@ -135,6 +135,6 @@ def test_where_nothing_is_in_force_it_says_where_something_is(campaign: Campaign
 
 
 @pytest.mark.parametrize("study", ["../paper", "Paper", ""])
-def test_what_is_no_name_of_a_study_becomes_no_key(campaign: Campaign, study: str) -> None:
+def test_an_invalid_study_name_becomes_no_key(campaign: Campaign, study: str) -> None:
     with pytest.raises(BadInputError, match="is not a study name"):
         roll_back.run(campaign.store, study, CASE)

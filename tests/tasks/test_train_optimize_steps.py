@@ -76,7 +76,7 @@ def test_train_prints_r2_per_objective_and_record_size_and_ends_with_its_manifes
     assert all(campaign_in(trained_folder).store.get(key) for key in manifest.artifacts)
 
 
-def test_train_writes_models_scores_and_what_the_models_expect(trained_folder: Path) -> None:
+def test_train_writes_models_scores_and_the_models_input_schema(trained_folder: Path) -> None:
     campaign = campaign_in(trained_folder)
     index = campaign.read_record(campaign.keys.surrogates("encoding.json"), SurrogateIndex)
     scores = campaign.read_table(campaign.keys.surrogates("scores.parquet"), SCORE_COLUMNS, factors=False)

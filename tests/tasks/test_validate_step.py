@@ -32,7 +32,7 @@ pytestmark = pytest.mark.servers  # no server, but Great Expectations takes too 
 
 
 @pytest.mark.parametrize("tool", get_args(Tool))
-def test_a_clean_recording_passes_whole_and_becomes_trials(tool: Tool, tmp_path: Path) -> None:
+def test_a_clean_recording_passes_completely_and_becomes_trials(tool: Tool, tmp_path: Path) -> None:
     campaign = campaign_with(tmp_path, recorded(tool), tolerated=0.0, tool=tool)
 
     manifest = validate.run(campaign)
@@ -57,7 +57,7 @@ def test_a_rejected_repetition_is_in_no_trial(tmp_path: Path) -> None:
     assert rows[0].repetition_id not in spoilt.repetition_ids
 
 
-def test_what_failed_for_implausible_values_when_it_was_measured_is_counted_by_its_reason(
+def test_repetitions_that_failed_for_implausible_values_are_counted_by_their_reason(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     first, *others = recorded()
@@ -129,7 +129,7 @@ def test_trials_of_an_earlier_pass_do_not_outlive_a_gate_that_stops(tmp_path: Pa
     assert campaign.store.tag(campaign.keys.trials()) is None
 
 
-def test_the_gate_lets_pass_what_is_within_the_tolerance(tmp_path: Path) -> None:
+def test_the_gate_passes_values_within_the_tolerance(tmp_path: Path) -> None:
     rows = recorded()
     rows[0] = rows[0].with_values(FAILED)
     campaign = campaign_with(tmp_path, rows, tolerated=1 / 16)
@@ -155,7 +155,7 @@ def in_round_one(folder: Path, failed: int) -> Campaign:
     return campaign
 
 
-def test_a_rounds_trials_are_of_what_all_rounds_so_far_had_accepted(tmp_path: Path) -> None:
+def test_a_rounds_trials_come_from_all_accepted_repetitions_so_far(tmp_path: Path) -> None:
     campaign = in_round_one(tmp_path, failed=1)  # an eighth of the round, and two of all 24 with the rejected one
 
     manifest = validate.run(campaign, 1)
@@ -180,7 +180,7 @@ def test_a_rounds_failures_are_tolerated_as_a_share_of_all_that_was_measured(tmp
     assert campaign.store.tag(campaign.keys.trials(1)) is None
 
 
-def test_the_gate_names_the_first_twenty_rows_and_counts_the_rest(tmp_path: Path) -> None:
+def test_the_gate_names_the_first_twenty_rows_and_counts_the_others(tmp_path: Path) -> None:
     campaign = campaign_with(tmp_path, [])
     study = with_overrides(campaign.study, repetitions=10)
 
@@ -199,7 +199,7 @@ def test_a_baseline_of_which_nothing_is_left_stops_the_campaign_whatever_the_tol
         validate.run(campaign)
 
 
-def test_a_record_that_is_no_repetition_is_named_by_its_key(tmp_path: Path) -> None:
+def test_an_invalid_repetition_is_named_by_its_key(tmp_path: Path) -> None:
     campaign = campaign_with(tmp_path, recorded())
     key = f"{campaign.keys.measurements(CASE)}000.json"
     campaign.store.put(key, campaign.store.get(key).replace(b'"valid"', b'"fine"'))

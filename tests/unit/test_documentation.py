@@ -126,7 +126,7 @@ def test_a_card_that_is_shown_is_a_kept_campaigns_as_todays_code_writes_it(page:
 
 
 @pytest.mark.slow
-def test_the_table_of_studies_says_what_their_plans_come_to() -> None:
+def test_the_table_of_studies_has_the_totals_of_their_plans() -> None:
     page = (ROOT / "docs/studies.md").read_text(encoding="utf-8")
     table = re.findall(r"^\| `\w+` \| [^|]+ \| [\d.]+ GiB \| [^|]+ \|$", page, re.MULTILINE)
     studies = [load_study(file) for file in STUDIES.glob("*.yaml")]
@@ -216,7 +216,7 @@ def cells_of(row: str) -> list[str]:
     return [cell.strip() for cell in row.strip("|").split("|")]
 
 
-def test_what_prevents_harm_to_a_cluster_names_a_test_that_is_there_in_each_row() -> None:
+def test_each_safeguard_of_a_cluster_names_an_existing_test() -> None:
     page = (ROOT / "docs/existing-clusters.md").read_text(encoding="utf-8")
     _, *tables = page.split("| risk | safeguard | test |")
     rows = [row.strip("|").split("|")[2] for table in tables for row in table.partition("\n\n")[0].splitlines()[2:]]

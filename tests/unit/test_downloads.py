@@ -34,7 +34,7 @@ def commands(pattern: str) -> list[str]:
         (r"\bnpm (--prefix \S+ )?(ci|install)\b", " ci "),
     ],
 )
-def test_what_is_fetched_is_checked(fetches: str, checks: str) -> None:
+def test_downloads_are_checked(fetches: str, checks: str) -> None:
     found = commands(fetches)
     assert found
     assert [command for command in found if checks not in command] == []

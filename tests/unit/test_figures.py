@@ -28,7 +28,7 @@ def test_every_interval_and_deviation_on_a_page_is_in_the_record_of_its_section(
     assert faults_of_pages(PAGES, read_claims()) == []
 
 
-def test_every_claim_stands_on_its_page_and_is_what_its_record_says() -> None:
+def test_every_claim_is_on_its_page_and_agrees_with_its_record() -> None:
     assert faults_of_claims(read_claims()) == []
 
 
@@ -108,7 +108,7 @@ def test_a_figure_of_a_section_that_names_no_record_is_found(tmp_path: Path) -> 
         ({"figure": "nowhere", "record": "limits.py", "where": "MOST"}, "page.md says 'nowhere', the record 3, 1,000"),
     ],
 )
-def test_a_claim_is_held_to_its_record(
+def test_a_claim_is_checked_against_its_record(
     claim: dict[str, str], expected: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("docs.figures.ROOT", tmp_path)

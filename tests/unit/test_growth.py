@@ -71,7 +71,7 @@ def test_progress_looks_at_a_campaigns_names_as_often_however_many_record_sizes_
     assert len(passes) == 1
 
 
-def test_a_measuring_task_reads_nothing_that_other_record_sizes_have_measured_but_what_failed(tmp_path: Path) -> None:
+def test_a_measuring_task_reads_only_the_failures_of_other_record_sizes(tmp_path: Path) -> None:
     asked = {}
     for sizes in SIZES:
         campaign = campaign_of(tmp_path / str(sizes), sizes)
@@ -88,7 +88,7 @@ def test_a_measuring_task_reads_nothing_that_other_record_sizes_have_measured_bu
     assert asked[SIZES[0]] == asked[SIZES[1]]
 
 
-def test_a_failure_is_known_to_the_other_record_sizes_tasks_until_it_is_set_aside(tmp_path: Path) -> None:
+def test_a_failure_is_known_to_the_other_record_sizes_tasks_until_it_is_rejected(tmp_path: Path) -> None:
     campaign = started(tmp_path, quick(record_sizes_bytes=[256, 264], validation={"tolerated_rejected_fraction": 0.0}))
     first, second = campaign.study.cases
     [one] = recorded_repetitions(("8192",), configurations=0, blocks=1)

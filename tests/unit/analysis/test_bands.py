@@ -48,7 +48,7 @@ def test_curves_that_are_flat_straight_or_bend_one_way_have_no_jump(latency_ms: 
 
 
 @pytest.mark.parametrize("latency_ms", [lambda level: 0.4 + level / 16384, lambda level: 5 + 3000 / level])
-def test_a_bend_at_an_end_of_few_levels_far_apart_is_no_jump(latency_ms: Callable[[float], float]):
+def test_a_bend_at_the_end_of_few_distant_levels_is_not_a_jump(latency_ms: Callable[[float], float]):
     levels = [4**power for power in range(5, 11)]
     steps = steps_beyond_trend({level: dict(enumerate([latency_ms(level)] * 3)) for level in levels})
     assert not any(step.is_large for step in steps)
@@ -73,7 +73,7 @@ def test_the_trend_follows_levels_that_are_not_equally_far_apart():
     assert [step.ratio.value for step in steps] == pytest.approx([1.0] * 5)
 
 
-def test_a_level_that_failed_leaves_out_its_two_steps_only():
+def test_a_failed_level_excludes_only_its_two_steps():
     steps = steps_beyond_trend({**curve(lambda _: 10.0), 1024: {}})
     assert {(step.lower, step.upper) for step in steps} == set(pairwise(SIZES)) - {(512, 1024), (1024, 2048)}
 

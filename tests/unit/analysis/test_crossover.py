@@ -32,7 +32,7 @@ def test_the_crossing_lies_in_its_interval_whichever_way_the_ratio_passes_one(sl
     assert found.low < found.at < found.high
 
 
-def test_the_interval_holds_the_crossing_in_most_of_many_series_and_is_narrow() -> None:
+def test_the_interval_contains_the_crossing_in_most_series_and_is_narrow() -> None:
     found = [crossing_of(made(0.05, seed, 0.05), is_rising=True, rng=np.random.default_rng(seed)) for seed in range(40)]
     ends = [(each.low, each.high) for each in found if each and math.isfinite(each.low) and math.isfinite(each.high)]
     assert len(ends) == 40

@@ -49,7 +49,7 @@ def test_without_a_margin_it_is_welchs_test() -> None:
     assert change.change_high_fraction == pytest.approx(np.expm1(interval.high))
 
 
-def test_a_change_that_is_certain_but_does_not_matter_is_no_drift() -> None:
+def test_a_significant_change_within_the_margin_is_not_drift() -> None:
     then, now = spread(0.0, 0.01), spread(np.log(1.09), 0.01)
     assert not adjusted([change_between("throughput_mib_s", then, now, 0.10)])[0].drifted
     assert adjusted([change_between("throughput_mib_s", then, now, 0.05)])[0].drifted
@@ -70,7 +70,7 @@ def test_a_change_just_as_large_as_the_margin_is_called_drift_in_one_of_twenty_c
     assert stats.binom.ppf(0.001, 1000, 0.05) <= found <= stats.binom.ppf(0.999, 1000, 0.05)
 
 
-def test_what_cannot_be_compared_claims_nothing_and_does_not_count_among_the_comparisons() -> None:
+def test_incomparable_values_claim_nothing_and_are_not_counted_as_comparisons() -> None:
     steady = Ratio(ratio=1, low=None, high=None, blocks=5, log_ratio=0, log_deviation=0)
     nothing = [change_between("p95_latency_ms", then, now, 0.1) for then, now in [(None, steady), (steady, None)]]
     nothing.append(change_between("p95_latency_ms", steady, steady.model_copy(update={"log_ratio": 1.0}), 0.1))
@@ -86,7 +86,7 @@ def test_blocks_that_are_all_equal_have_no_spread_and_claim_nothing_however_they
         assert change_between("p95_latency_ms", then, now, 0.1).p_value is None
 
 
-def test_pooled_is_as_if_measured_at_once() -> None:
+def test_pooled_parts_equal_one_measurement() -> None:
     rng = np.random.default_rng(3)
     parts = [rng.normal(mean, 0.2, blocks) for mean, blocks in [(0.0, 4), (0.1, 9), (0.3, 6)]]
     found, wanted = pooled([ratio(part) for part in parts]), ratio(np.concatenate(parts))
@@ -101,7 +101,7 @@ def test_a_change_point_is_where_a_level_is_left_and_the_next_is_compared_with_t
     assert change_points([(ratios, 0.1) for ratios in history]) == [False, False, False, True, False, True, False]
 
 
-def test_what_was_measured_again_on_the_same_cluster_hours_later_is_no_drift() -> None:
+def test_repeating_a_measurement_on_the_same_cluster_hours_later_is_not_drift() -> None:
     then = pd.read_csv(RECORDED / "campaigns" / "steady" / "repetitions.csv").query("phase == 'gain'")
     now = pd.read_csv(RECORDED / "cold_picks_under_steady_c1.csv").query("asked_by != 'cold'")
     changes = [

@@ -34,7 +34,7 @@ def with_cvs(repetitions: list[Repetition], centre: float, seed: int) -> list[Re
     ]
 
 
-def test_a_mean_is_compared_with_effect_sizes_beside():
+def test_a_mean_is_compared_with_effect_sizes():
     gain = compare("throughput_mib_s", *SIDES, STUDY)
     baseline, candidate = ([r.number("throughput_mib_s") for r in side] for side in SIDES)
     above = sum((c > b) - (c < b) for c in candidate for b in baseline)
@@ -59,7 +59,7 @@ def test_a_cv_within_runs_is_compared_like_a_mean():
     assert gain.cliffs_delta == -1.0
 
 
-def test_a_block_without_the_value_on_one_side_is_left_out_and_not_cited():
+def test_a_block_missing_the_value_on_one_side_is_excluded_and_not_cited():
     baseline, candidate = with_cvs(SIDES[0], 0.4, seed=1), with_cvs(SIDES[1], 0.3, seed=2)
     candidate[3] = candidate[3].with_values({"throughput_cv_in_run": None})
     gain = compare("throughput_cv", baseline, candidate, WITHIN_RUN)
@@ -77,7 +77,7 @@ def test_nothing_to_compare_gives_no_numbers_and_no_warning(study: Tune):
 
 
 @pytest.mark.parametrize(("study", "baseline_ms"), [(STUDY, 0.5), (WITHIN_RUN, 0.0005)])
-def test_a_latency_of_zero_counts_as_half_of_what_the_load_tool_tells_apart(study: Tune, baseline_ms: float):
+def test_a_latency_of_zero_counts_as_half_the_load_generators_resolution(study: Tune, baseline_ms: float):
     baseline = [r.with_values({"latency_p95_ms": 0.0}) for r in SIDES[0]]
     candidate = [r.with_values({"latency_p95_ms": 5.0}) for r in SIDES[1]]
     gain = compare("p95_latency_ms", baseline, candidate, study)
@@ -106,13 +106,13 @@ def test_a_repetition_has_no_share_in_a_cv_across_repetitions():
         (None, None, "not resolved"),
     ],
 )
-def test_what_is_shown_is_read_off_the_interval(low: float | None, high: float | None, shown: str):
+def test_significance_follows_from_the_interval(low: float | None, high: float | None, shown: str):
     assert made_gain(low, high).resolution == shown
     swapped = {"better": "worse", "worse": "better"}
     assert made_gain(low, high, objective="p95_latency_ms").resolution == swapped.get(shown, shown)
 
 
-def test_what_counts_as_no_difference_is_the_studys_to_say():
+def test_the_study_defines_no_difference():
     assert made_gain(-0.15, 0.15, wanted_effect_fraction=0.20).resolution == "no difference shown"
     assert made_gain(-0.15, 0.15, wanted_effect_fraction=0.10).resolution == "not resolved"
 

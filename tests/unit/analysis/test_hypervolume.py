@@ -62,7 +62,7 @@ def test_a_halved_latency_and_a_doubled_throughput_count_as_logs_relative_to_the
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_what_may_not_be_recommended_adds_nothing(change: dict[str, object]) -> None:
+def test_trials_that_may_not_be_recommended_add_no_volume(change: dict[str, object]) -> None:
     study = changed(paper_study(), limits=["p95_latency_ms <= 100"], durability=None)
     rows = trials(study)
     rows.loc[1, ["p95_latency_ms", "throughput_mib_s"]] = [50.0, 20.0]
@@ -72,7 +72,7 @@ def test_what_may_not_be_recommended_adds_nothing(change: dict[str, object]) -> 
     assert measured_hypervolume(rows, study) == pytest.approx(LN2**2)
 
 
-def test_where_nothing_keeps_the_limits_or_the_baseline_was_not_measured_there_is_no_volume() -> None:
+def test_without_a_trial_within_limits_or_a_measured_baseline_there_is_no_volume() -> None:
     limited, study = changed(paper_study(), limits=["p95_latency_ms <= 60"]), paper_study()
     rows = trials(study)
     assert measured_hypervolume(trials(limited), limited) == 0.0

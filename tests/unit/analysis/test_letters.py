@@ -64,7 +64,7 @@ def test_letters_do_not_run_out():
     assert len(set(compact_letters(differences(60, *combinations(range(60), 2))))) == 60
 
 
-def test_planted_groups_are_told_apart_from_the_best_on():
+def test_planted_groups_differ_significantly_starting_with_the_best():
     rng = np.random.default_rng(2)
     samples = [mean * rng.lognormal(0, 0.03, 5) for mean in (100, 200, 101, 300, 198)]
     assert letters_of(samples, maximised=True, significance=0.05) == ["c", "b", "c", "a", "b"]

@@ -36,7 +36,7 @@ def test_the_report_traces_to_its_repetitions_and_survives_the_store():
     assert decode_record(report.model_dump_json().encode(), "noise.json", NoiseReport) == report
 
 
-def test_what_is_detectable_lies_above_the_noise_floor_and_throughput_is_the_quietest():
+def test_detectable_changes_exceed_the_noise_floor_and_throughput_is_the_least_noisy():
     report = noise_report(STUDY, CASE, REPETITIONS)
     for noise in report.objectives:
         assert noise.minimum_detectable_effect_fraction > noise.noise_floor_fraction > 0

@@ -17,7 +17,7 @@ def recorded_values(record_size_bytes: int, configuration: int, column: str) -> 
     return rows[chosen].sort_values("block")[column].to_numpy(dtype=np.float64)
 
 
-def test_holm_adjusts_as_a_worked_example_and_statsmodels_do_and_leaves_out_tests_that_could_not_be_done():
+def test_holm_agrees_with_a_worked_example_and_statsmodels_and_excludes_missing_tests():
     # By hand: sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1, made monotone.
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.9, float("nan"), 0.02]) == pytest.approx([0.9, float("nan"), 0.04], nan_ok=True)
@@ -50,7 +50,7 @@ def test_a_planted_large_effect_is_found_with_its_size():
     assert beside.hedges_g > 3
 
 
-def test_what_a_block_does_to_both_sides_alike_cancels():
+def test_a_block_effect_on_both_sides_cancels():
     rng = np.random.default_rng(7)
     drift = np.linspace(1.0, 3.0, 10)
     baseline = drift * rng.normal(100, 1, 10)

@@ -24,7 +24,7 @@ def test_the_ratio_of_a_level_is_the_geometric_mean_of_the_blocks_that_measured_
     assert ratio.value == pytest.approx(math.sqrt(6))
 
 
-def test_what_a_block_does_to_both_levels_cancels():
+def test_a_block_effect_on_both_levels_cancels():
     reference, level = {0: 10.0, 1: 11.0, 2: 12.0}, {0: 20.4, 1: 22.0, 2: 25.0}
     slowed = [{block: value * 7.0**block for block, value in side.items()} for side in (reference, level)]
     assert list(vars(ratio_of_levels(*slowed)).values()) == pytest.approx(
@@ -107,6 +107,6 @@ def test_only_blocks_that_measured_all_four_corners_count():
 
 
 @pytest.mark.parametrize("corner", [{}, {0: 0.0, 1: 5.0, 2: 5.0}])
-def test_a_corner_that_was_not_measured_or_holds_a_zero_leaves_no_interaction(corner: dict[int, float]):
+def test_a_missing_or_zero_corner_gives_no_interaction(corner: dict[int, float]):
     found = interactions({**grid({}), (16384, 10): corner}, REFERENCE)
     assert set(found) == {(65536, 0), (65536, 50)}

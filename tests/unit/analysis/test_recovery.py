@@ -37,7 +37,7 @@ def test_the_slowest_second_before_is_near_too_and_the_first_ones_do_not_count()
     assert seconds_to_former_p95([*warming, *BEFORE, *SILENT, *slowly], 13.0, 18.0, skip_s=3.0) is None
 
 
-def test_after_a_burst_what_is_within_the_bound_before_its_end_does_not_count() -> None:
+def test_seconds_within_the_bound_before_a_burst_ends_do_not_count() -> None:
     burst, queue, near = [(100, 30.0)] * 6, [(50, 14.0)] * 4, [(50, 11.0)] * 20
     assert within_again_at_s([*BEFORE, *burst, *queue, *near], 12.0, 10.0, 16.0) == 20.0
     assert within_again_at_s([*BEFORE, *burst, *near], 12.0, 10.0, 16.0) == 16.0

@@ -62,7 +62,7 @@ def test_slow_drift_is_found_and_a_steady_sentinel_shows_no_move():
     assert (len(still.series), still.moved) == (2, False)
 
 
-def test_a_slow_first_repetition_is_found_but_is_no_move():
+def test_a_slow_first_repetition_is_found_but_is_not_a_move():
     values = steady()
     values[0] = 250
     report = report_of(series(values))
@@ -104,7 +104,7 @@ def test_latencies_without_spread_or_below_the_tools_resolution_have_not_moved(p
     assert SentinelReport.model_validate_json(report.model_dump_json()) == report
 
 
-def test_a_repetition_without_throughput_is_left_out_rather_than_guessed():
+def test_a_repetition_without_throughput_is_excluded_rather_than_guessed():
     found = series(steady())
     without = found[3].with_values({"throughput_mib_s": None})
     assert report_of([*found[:3], without, *found[4:]]) == report_of([*found[:3], *found[4:]])

@@ -38,7 +38,7 @@ def test_the_deviation_is_the_larger_one_of_blocks_and_of_pairs_of_neighbours(bl
     assert 0 < np.mean(of_pairs > plain) < 1
 
 
-def test_neighbours_that_are_alike_widen_the_deviation_and_independent_ones_hardly() -> None:
+def test_correlated_neighbours_widen_the_deviation_and_independent_ones_barely_do() -> None:
     steps = RNG.normal(0, 1, (2000, 30))
     alike = steps.copy()
     for block in range(1, 30):
@@ -48,7 +48,7 @@ def test_neighbours_that_are_alike_widen_the_deviation_and_independent_ones_hard
     assert tied > independent + 0.1
 
 
-def test_the_interval_holds_the_means_that_students_likelihoods_do_not_refute() -> None:
+def test_the_interval_contains_the_means_not_refuted_by_students_likelihoods() -> None:
     values, blocks, level = RNG.normal(0.4, 0.3, 6), 6, 0.01
     sd = values.std(ddof=1)
     edge = values.mean() - sd * float(half_width(blocks, level))
@@ -62,7 +62,7 @@ def test_the_interval_holds_the_means_that_students_likelihoods_do_not_refute() 
     assert averaged == pytest.approx(1 / level, rel=1e-5)
 
 
-def test_equals_are_hardly_ever_told_apart_however_often_one_looks() -> None:
+def test_equal_sides_rarely_differ_significantly_however_often_they_are_tested() -> None:
     looks = RNG.normal(0, 1, (4000, 100))
     ever, ever_by_t = np.zeros(4000, dtype=bool), np.zeros(4000, dtype=bool)
     for blocks in range(2, 101):
@@ -83,7 +83,7 @@ def test_the_fewest_blocks_show_a_huge_change_and_one_less_shows_none(comparison
     assert np.isinf(half_width(fewest - 1, level))
 
 
-def test_a_factor_in_every_block_alike_is_shown_by_the_fewest_blocks() -> None:
+def test_the_same_factor_in_every_block_is_significant_with_the_fewest_blocks() -> None:
     reference = np.array([10.0, 12.0, 11.0, 13.0, 9.0])
     log_change, sd = log_ratio_of_means(reference, 3 * reference, 0.0)
     assert np.expm1(log_change) == pytest.approx(2.0)
@@ -126,14 +126,14 @@ def test_a_side_without_a_cv_has_no_ratio_and_one_that_hangs_on_a_block_no_inter
 
 @pytest.mark.parametrize("draw", [lambda n: RNG.normal(10, 2, n), lambda n: RNG.lognormal(3, 0.5, n)])
 @pytest.mark.parametrize("blocks", [9, 16, 24])
-def test_equal_cvs_are_hardly_ever_told_apart(draw: object, blocks: int) -> None:
+def test_equal_cvs_rarely_differ_significantly(draw: object, blocks: int) -> None:
     assert callable(draw)
     found = [log_ratio_of_cvs(draw(blocks), draw(blocks)) for _ in range(400)]
     told = [abs(log_ratio) > sd * half_width(blocks, 0.05) for log_ratio, sd in found]
     assert np.mean(told) <= 0.02
 
 
-def test_the_blocks_that_show_a_change_show_it_in_four_of_five_cases() -> None:
+def test_the_computed_blocks_show_a_change_in_four_of_five_cases() -> None:
     level, sd, change = 0.005, 0.2, float(np.log(1.5))
     blocks = blocks_to_show(change, sd, level)
     assert blocks is not None
@@ -148,7 +148,7 @@ def test_the_blocks_that_show_a_change_show_it_in_four_of_five_cases() -> None:
 
 
 @pytest.mark.parametrize("change", [0.15, 0.05, 0.0, -0.05])
-def test_with_the_blocks_that_would_answer_most_have_an_answer(change: float) -> None:
+def test_with_the_computed_blocks_most_cases_are_conclusive(change: float) -> None:
     level, sd, wanted = 0.005, 0.2, (float(np.log(0.9)), float(np.log(1.1)))
     blocks = blocks_to_answer(float(np.log1p(change)), sd, level, wanted, 21)
     assert blocks is not None

@@ -123,7 +123,7 @@ def test_two_sides_without_any_spread_have_no_effect_size(one: float, blocks: in
 
 
 @holds_for(st.lists(st.floats(0, 1) | st.just(float("nan")), max_size=12))
-def test_holm_raises_every_p_value_keeps_their_order_and_passes_over_what_was_not_done(p_values: list[float]):
+def test_holm_raises_every_p_value_keeps_their_order_and_skips_missing_tests(p_values: list[float]):
     after, before = np.array(holm(p_values)), np.array(p_values)
     assert (np.isnan(after) == np.isnan(before)).all()
     done = ~np.isnan(before)
@@ -216,7 +216,7 @@ def test_a_noise_report_promises_nothing_of_values_without_a_spread(values: np.n
 
 
 @holds_for(samples(5, 12), factor, st.integers(2, 40))
-def test_what_blocks_can_find_does_not_depend_on_the_unit_and_more_blocks_find_no_less(
+def test_detectable_changes_do_not_depend_on_the_unit_and_more_blocks_detect_no_less(
     values: np.ndarray, times: float, blocks: int
 ):
     if not has_spread(values):

@@ -22,7 +22,7 @@ STUDY = paper_study()
 REPETITIONS = [row for row in recorded_repetitions(("8192",), configurations=1) if not row.is_baseline]
 
 
-def test_a_trial_holds_means_and_sample_cvs_of_its_repetitions() -> None:
+def test_a_trial_has_means_and_sample_cvs_of_its_repetitions() -> None:
     (trial,) = summarise_trials(REPETITIONS, STUDY).to_dict("records")
     latencies = [row.number("latency_p95_ms") for row in REPETITIONS]
     throughputs = [row.number("throughput_mib_s") for row in REPETITIONS]
@@ -95,7 +95,7 @@ def test_the_same_configuration_at_two_record_sizes_is_two_trials() -> None:
     assert trials.is_baseline.all()
 
 
-def test_a_trial_says_what_its_configuration_may_and_promises() -> None:
+def test_a_trial_records_its_configurations_eligibility_and_guarantee() -> None:
     trials = summarise_trials(recorded_repetitions(("65636",)), STUDY)
     assert (trials.feasible == (trials["batch.size"] >= 65636)).all()
     assert set(trials.feasible) == {True, False}

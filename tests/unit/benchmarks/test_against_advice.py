@@ -20,7 +20,7 @@ def kept() -> KeptCampaign:
     return read_kept(DATA / "campaigns" / "cold_burst_advice")
 
 
-def test_the_pick_is_told_from_the_advice_measured_beside_it(kept: KeptCampaign) -> None:
+def test_the_pick_is_distinguished_from_the_advice_measured_with_it(kept: KeptCampaign) -> None:
     assert pick_and_advice(kept, "1024") == ("c7ef45291e9", "c40cf58fe7f")
     assert pick_and_advice(kept, "2000") is None  # the pick is advised itself
 

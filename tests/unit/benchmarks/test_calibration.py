@@ -35,7 +35,7 @@ def test_points_of_a_recording_are_a_front_of_configurations_and_blocks_that_wer
     assert (found.points.repetitions_valid == found.blocks).all()
 
 
-def test_the_blocks_that_answer_the_grid_are_never_those_held_out() -> None:
+def test_grid_answers_never_come_from_held_out_blocks() -> None:
     assert not {*answering_blocks(3)} & {*truth_blocks(3)}
     trained = {name.split("-b")[1][:3] for ids in next(of_designs(24)).trials.repetition_ids for name in ids}
     held_out = {f"{block:03d}" for block in truth_blocks(0)}

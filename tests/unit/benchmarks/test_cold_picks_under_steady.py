@@ -37,7 +37,7 @@ BLOCKS = 3
 MEASURED = ["latency_p95_ms", "throughput_mib_s"]
 
 
-def test_a_stored_campaign_recommends_what_its_gain_blocks_measured() -> None:
+def test_a_stored_campaign_recommends_the_settings_of_its_gain_blocks() -> None:
     picks = recommended(COLD_BURST, "cold_burst")
     assert in_order(picks) == ["1024", "8192", "10240", "16383", "65636"]
     assert picks[CASE] == {
@@ -67,7 +67,7 @@ def test_a_campaign_of_the_other_protocol_is_refused() -> None:
         recommended(COLD_BURST, "steady")
 
 
-def test_a_campaign_goes_on_with_the_picks_that_it_began_with_and_no_others(tmp_path: Path) -> None:
+def test_a_campaign_resumes_only_with_its_original_picks(tmp_path: Path) -> None:
     store, study = FolderStore(tmp_path), load_study(STUDIES / "steady.yaml")
     few = Picks(cold={CASE: recommended(COLD_BURST, "cold_burst")[CASE]}, steady={})
     more = Picks(cold=recommended(COLD_BURST, "cold_burst"), steady={})
@@ -88,7 +88,7 @@ def test_a_campaign_that_was_begun_without_a_record_of_its_picks_is_refused(tmp_
     assert store.keys("") == before
 
 
-def test_equal_picks_are_measured_once_in_every_block_and_bear_both_names(tmp_path: Path) -> None:
+def test_equal_picks_are_measured_once_per_block_under_both_names(tmp_path: Path) -> None:
     found = recommended(COLD_BURST, "cold_burst")
     picks = Picks(cold=found, steady=found)
     campaign = begun_with(FolderStore(tmp_path), load_study(STUDIES / "cold_burst.yaml"), "c1", picks)

@@ -13,7 +13,7 @@ from kafka_pareto.errors import BadInputError
 pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 
-def test_two_full_cores_limit_all_levels_but_one_and_no_level_is_blamed_on_the_load_tool() -> None:
+def test_two_full_cores_limit_all_levels_but_one_and_the_load_generator_limits_none() -> None:
     levels = verdicts_of(DATA / "campaigns" / "impact")
     assert Counter(each.verdict.code for each in levels) == {"cpu": 61, "buffer_memory": 1}
     (other,) = [each for each in levels if each.verdict.code != "cpu"]

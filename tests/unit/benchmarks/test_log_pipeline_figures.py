@@ -29,7 +29,7 @@ def cells_of(scenario: str, column: int) -> list[str]:
     return row[1:]
 
 
-def test_the_table_of_scenarios_holds_the_kept_means() -> None:
+def test_the_table_of_scenarios_has_the_recorded_means() -> None:
     table = kept("scenarios")
     for variant in table.index.unique(level=0):
         mean, *stages, p95, _, _ = cells_of(variant, 10)

@@ -47,7 +47,7 @@ def test_a_cause_that_was_made_is_found(cause: Cause, planted: list[Planted]) ->
 
 
 @pytest.mark.parametrize("name", sorted(MISSED))
-def test_what_the_page_says_is_missed_is_missed(name: str, planted: list[Planted]) -> None:
+def test_causes_listed_as_missed_on_the_page_are_missed(name: str, planted: list[Planted]) -> None:
     (cause,) = [each for each in CAUSES if each.name == name]
     assert any(
         load.verdict().code != (cause.limit or load.verdict().code) or not set(cause.symptoms) <= set(causes_in(load))

@@ -81,7 +81,7 @@ def test_the_trials_of_a_kept_campaign_are_those_that_the_campaign_had(reported:
         assert both[objective].to_numpy() == pytest.approx(both[f"{objective}_stored"].to_numpy(), rel=1e-4)
 
 
-def test_table_1_sets_best_and_worst_beside_the_published_ones(kept: KeptCampaign) -> None:
+def test_table_1_compares_best_and_worst_with_the_published_ones(kept: KeptCampaign) -> None:
     rows = rows_of(table_1(kept, PUBLISHED["table_1"]["best_and_worst"]))
     assert len(rows) == 2 * 4
     first = rows[0]
@@ -125,7 +125,7 @@ def test_figure_7_states_the_changes_of_the_cards_with_their_intervals(reported:
                 assert cell == f"{gain.change_fraction:+.0%} ({interval})"
 
 
-def test_the_whole_comparison_is_markdown_with_every_table_and_figure(kept: KeptCampaign) -> None:
+def test_the_comparison_is_markdown_with_every_table_and_figure(kept: KeptCampaign) -> None:
     lines = comparison(kept, PUBLISHED)
     assert lines[0].startswith(f"{len(kept.repetitions):,} valid repetitions")
     assert "record_sizes_bytes 1024, 65636 (file: 1024, 8192, 10240, 16383, 65636)" in lines[0]
@@ -139,7 +139,7 @@ def test_the_whole_comparison_is_markdown_with_every_table_and_figure(kept: Kept
     assert not any("nan" in line for line in lines)
 
 
-def test_the_kept_comparison_is_what_the_kept_campaign_gives_and_its_page_has_figure_7() -> None:
+def test_the_recorded_comparison_follows_from_the_recorded_campaign_and_its_page_has_figure_7() -> None:
     """The pause is all that the kept campaign changed: a key that its frozen study lacks is no difference."""
     lines = comparison(read_kept(DATA / "campaigns" / "paper"), PUBLISHED)
     assert (DATA / "output" / "published_study.txt").read_text(encoding="utf-8") == "\n".join(lines) + "\n"
@@ -151,7 +151,7 @@ def test_the_kept_comparison_is_what_the_kept_campaign_gives_and_its_page_has_fi
     assert sum(line.startswith("| ") for line in figure_7) == 8
 
 
-def test_a_campaign_without_what_is_needed_is_one_clear_error(folder: Path, tmp_path: Path) -> None:
+def test_an_incomplete_campaign_is_one_clear_error(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     (tmp_path / "tables" / "r2_per_objective.csv").unlink()
     with pytest.raises(BadInputError, match=r"lacks tables/r2_per_objective\.csv; keep a campaign there"):
@@ -161,7 +161,7 @@ def test_a_campaign_without_what_is_needed_is_one_clear_error(folder: Path, tmp_
         read_kept(DATA / "campaigns" / "cold_burst")
 
 
-def test_a_campaign_in_which_nothing_was_picked_says_so(kept: KeptCampaign) -> None:
+def test_a_campaign_without_a_pick_says_so(kept: KeptCampaign) -> None:
     without = KeptCampaign(kept.study, kept.repetitions[kept.repetitions.phase != "gain"], kept.r2, kept.estimates)
     rows = rows_of(figure_7(without, PUBLISHED["figure_7"]["change_fractions"]))
     assert {cell for row in rows[1:] for cell in row[1:]} == {"nothing was picked"}

@@ -76,7 +76,7 @@ def test_a_tuned_baseline_is_better_than_nine_of_ten_and_is_measured_as_the_base
     assert repetition.configuration_id == study.baseline_id() != table_study().baseline_id()
 
 
-def test_a_measured_repetition_holds_what_the_block_drew() -> None:
+def test_a_measured_repetition_has_the_blocks_noise() -> None:
     world = World(1.0, 0)
     configuration = world.study.baseline_configuration()
     repetition = measured(world.grid(7), [configuration], "gain", 2)[0]
@@ -89,7 +89,7 @@ def test_a_measured_repetition_holds_what_the_block_drew() -> None:
 
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if name != OWN])
 @pytest.mark.parametrize("scene", [(DEFAULTS, "1"), (TUNED, "4"), (DEFAULTS, "recorded repetitions")])
-def test_a_peer_keeps_its_budget_and_promises_a_gain_of_what_it_hands_over(name: str, scene: tuple[str, str]) -> None:
+def test_a_peer_keeps_its_budget_and_estimates_the_gain_of_its_pick(name: str, scene: tuple[str, str]) -> None:
     for budget in PLANS:
         pick = STRATEGIES[name](SCENES[scene], budget)
         assert 0.7 * budget < pick.repetitions <= budget
@@ -99,7 +99,7 @@ def test_a_peer_keeps_its_budget_and_promises_a_gain_of_what_it_hands_over(name:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if "0.3" not in name])
-def test_almost_without_noise_promises_are_kept(name: str) -> None:
+def test_estimates_hold_almost_without_noise(name: str) -> None:
     world = World(0.01, 1)
     pick = STRATEGIES[name](world, 60)
 

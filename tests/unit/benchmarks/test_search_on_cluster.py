@@ -63,13 +63,13 @@ def side_by_side() -> FromTheTable:
     return table
 
 
-def test_every_block_holds_one_repetition_of_each_strategy_in_an_order_of_its_own(side_by_side: FromTheTable) -> None:
+def test_every_block_has_one_repetition_of_each_strategy_in_its_own_order(side_by_side: FromTheTable) -> None:
     orders = [[each.round_number for each in block] for block in side_by_side.asked]
     assert [sorted(order) for order in orders] == [list(range(len(OWN_PACKAGES)))] * BUDGET
     assert len({tuple(order) for order in orders}) > BUDGET / 2
 
 
-def test_a_strategy_asks_beside_others_for_what_it_asks_alone(side_by_side: FromTheTable) -> None:
+def test_a_strategy_asks_for_the_same_alone_and_interleaved(side_by_side: FromTheTable) -> None:
     for place, name in enumerate(OWN_PACKAGES):
         alone = FromTheTable()
         search(askers_of([name], table_study(), BUDGET), table_study(), BUDGET, alone)
@@ -89,7 +89,7 @@ def test_the_one_shot_spends_half_on_its_design_and_half_on_points_of_its_front(
 
 
 @pytest.mark.parametrize(("names", "budget", "stops_at"), [(CHEAP, 6, 10), (("rounds", "random"), 24, 40)])
-def test_an_interrupted_run_warms_up_again_and_goes_on_to_the_same_end(
+def test_an_interrupted_run_warms_up_again_and_resumes_to_the_same_end(
     names: tuple[str, ...], budget: int, stops_at: int, tmp_path: Path
 ) -> None:
     """The rounds are stopped within the first one after the design of 12 and the baseline, and begin a second."""
@@ -102,13 +102,13 @@ def test_an_interrupted_run_warms_up_again_and_goes_on_to_the_same_end(
     assert asked_in(interrupted) == asked_in(whole)
 
 
-def test_a_run_that_is_through_measures_nothing_more(tmp_path: Path) -> None:
+def test_a_finished_run_measures_nothing_more(tmp_path: Path) -> None:
     through = campaign(tmp_path)
     assert loads(through) > WARM_UP_REPETITIONS
     assert loads(through) == 0
 
 
-def test_what_was_measured_with_other_code_is_refused(tmp_path: Path) -> None:
+def test_measurements_made_with_other_code_are_refused(tmp_path: Path) -> None:
     begun_before = campaign(tmp_path)
     loads(begun_before, CHEAP)
     with pytest.raises(BadInputError, match="--campaign"):
@@ -182,14 +182,14 @@ def test_a_strategy_without_a_valid_answer_has_a_dash_for_every_figure() -> None
 
 
 @pytest.mark.parametrize(("name", "missing"), [("best", "best in block 1"), ("base", "the baseline in block 1")])
-def test_fresh_blocks_of_unequal_contents_are_refused_with_what_is_missing(name: str, missing: str) -> None:
+def test_fresh_blocks_of_unequal_contents_are_refused_with_the_missing_ones(name: str, missing: str) -> None:
     rows = pd.concat([asked_for(FOUND), fresh_blocks(FOUND)])
     cut = rows[~((rows.asked_by == FRESH) & (rows.block == 1) & (rows.configuration_id == name))]
     with pytest.raises(BadInputError, match=f"without {missing}; .*goes on"):
         report(cut, table_study())
 
 
-def test_a_configuration_that_fresh_blocks_never_held_is_refused() -> None:
+def test_a_configuration_missing_from_every_fresh_block_is_refused() -> None:
     rows = pd.concat([asked_for({**FOUND, "new": (1.0, 99.0)}), fresh_blocks(FOUND)])
     with pytest.raises(BadInputError, match="without new in block 0, new in block 1;"):
         report(rows, table_study())

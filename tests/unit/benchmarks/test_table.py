@@ -102,7 +102,7 @@ def test_only_a_valid_repetition_is_an_answer_to_a_peer(outcome: Outcome) -> Non
         ),
     ],
 )
-def test_a_space_that_cannot_be_listed_is_refused_with_what_is_too_large(
+def test_a_space_that_cannot_be_listed_is_refused_naming_the_large_dimensions(
     factors: dict[str, Factor], message: str
 ) -> None:
     with pytest.raises(StudyError, match=message):
@@ -110,7 +110,7 @@ def test_a_space_that_cannot_be_listed_is_refused_with_what_is_too_large(
 
 
 @pytest.mark.parametrize("name", search_runs.NAMES)
-def test_what_is_stored_was_made_with_what_is_here(name: str) -> None:
+def test_stored_runs_were_made_with_the_current_code_and_recording(name: str) -> None:
     runs = search_runs.stored(name)
 
     assert len(runs) == search_runs.SEEDS
@@ -120,7 +120,7 @@ def test_what_is_stored_was_made_with_what_is_here(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "repetitions"), {"rounds": 22, "one_shot": 610, "random": 240, "latin_hypercube": 240}.items()
 )
-def test_what_is_stored_begins_with_what_the_code_asks_for(name: str, repetitions: int) -> None:
+def test_stored_runs_begin_with_the_proposals_of_the_code(name: str, repetitions: int) -> None:
     """As far as seconds reach: the first proposals of the rounds, the design of the one shot."""
     study, budget = table_study(), search_runs.BUDGETS.get(name, search_runs.BUDGET)
 
@@ -161,7 +161,7 @@ def ask(count):
         ("asked", "answers"),
     ],
 )
-def test_other_words_about_the_code_leave_its_hash(old: str, new: str) -> None:
+def test_changed_docstrings_and_comments_keep_the_hash(old: str, new: str) -> None:
     assert search_runs.bare_code(CODE.replace(old, new)) == search_runs.bare_code(CODE)
 
 
@@ -182,6 +182,6 @@ def test_runs_of_another_recording_are_refused(tmp_path: Path, monkeypatch: pyte
         search_runs.stored("random")
 
 
-def test_the_table_holds_the_whole_grid() -> None:
+def test_the_table_covers_the_whole_grid() -> None:
     assert len(recorded_table().losses) == 360
     assert np.isfinite(recorded_table().losses).all()

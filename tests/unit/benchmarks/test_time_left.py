@@ -29,14 +29,14 @@ def test_after_a_quarter_half_of_the_estimates_are_within_15_percent_and_nine_of
     assert sum(each <= 0.4 for each in off) >= 0.9 * len(off)
 
 
-def test_the_rest_of_a_campaign_is_foretold_as_well_from_every_task_on() -> None:
+def test_the_remaining_time_is_estimated_equally_well_from_every_task() -> None:
     off = [abs(each.at(EARLY, since).error) for each in replays() for since in each.task_starts()]
     assert len(off) >= 140
     assert median(off) <= 0.15
     assert sum(each <= 0.4 for each in off) >= 0.9 * len(off)
 
 
-def test_nine_of_ten_stated_ranges_hold_the_truth() -> None:
+def test_nine_of_ten_stated_ranges_contain_the_true_time() -> None:
     inside = [each.at(fraction).is_in_range for each in replays() for fraction in (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)]
     assert sum(inside) >= 0.9 * len(inside), f"{sum(inside)} of {len(inside)}"
 

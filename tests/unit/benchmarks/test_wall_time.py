@@ -8,7 +8,7 @@ from benchmarks.wall_time import BETWEEN, wall_time_shares
 pytestmark = pytest.mark.fast
 
 
-def test_the_time_between_loads_is_told_apart_by_what_lies_between_them() -> None:
+def test_the_time_between_loads_is_split_by_its_cause() -> None:
     seconds = [0, 12, 30, 60, 72, 85]
     table = pd.DataFrame(
         {

@@ -17,7 +17,7 @@ def measured(rng: np.random.Generator, noise: float) -> npt.NDArray[np.float64]:
     return truth * np.exp(noise * rng.standard_normal((CONFIGURATIONS, BLOCKS)))
 
 
-def test_two_ways_that_differ_by_noise_alone_agree_as_well_as_one_does_with_itself():
+def test_two_methods_that_differ_only_by_noise_agree_like_one_with_itself():
     rng = np.random.default_rng(1)
     found = agreement(measured(rng, 0.1), measured(rng, 0.1), rng)
 
@@ -27,7 +27,7 @@ def test_two_ways_that_differ_by_noise_alone_agree_as_well_as_one_does_with_itse
     assert found.rank_correlation >= found.chance_rank_correlation > 0.9
 
 
-def test_a_way_that_is_faster_by_a_tenth_keeps_the_ranks_and_is_near_less_often_than_by_chance():
+def test_a_method_faster_by_a_tenth_keeps_the_ranks_and_is_close_less_often_than_by_chance():
     rng = np.random.default_rng(1)
     found = agreement(measured(rng, 0.02), 1.1 * measured(rng, 0.02), rng)
 
@@ -36,7 +36,7 @@ def test_a_way_that_is_faster_by_a_tenth_keeps_the_ranks_and_is_near_less_often_
     assert found.rank_correlation > 0.99
 
 
-def test_blocks_that_only_one_way_has_and_configurations_without_any_do_not_count():
+def test_blocks_of_only_one_method_and_configurations_without_blocks_do_not_count():
     rng = np.random.default_rng(1)
     fresh, warm = measured(rng, 0.0), measured(rng, 0.0)
     fresh[0, :3], warm[0, 3:], warm[1, 0] = np.nan, np.nan, np.nan

@@ -20,7 +20,7 @@ def changed() -> Table:
     return Table(reshuffled(recorded_grid(GRID), np.random.default_rng(0)))
 
 
-def test_what_is_dealt_anew_is_the_same_values_at_other_configurations_but_for_the_baseline(changed: Table) -> None:
+def test_shuffling_moves_the_values_to_other_configurations_except_the_baselines(changed: Table) -> None:
     recorded = recorded_table()
     moved = (changed.losses != recorded.losses).any(axis=(1, 2))
 
@@ -49,7 +49,7 @@ def test_yesterdays_campaign_knows_nothing_but_its_own_block(monkeypatch: pytest
     assert set(table_study().factors) <= set(trials.columns)
 
 
-def test_the_table_holds_medians_and_paired_differences_of_both_kinds() -> None:
+def test_the_table_has_medians_and_paired_differences_of_both_kinds() -> None:
     volumes = np.full((len(STARTS), len(KINDS), SEEDS, len(BUDGETS)), 0.5)
     volumes[STARTS.index("warm")] += 0.25
     volumes[STARTS.index("misled"), KINDS.index("handed over")] -= 0.125

@@ -54,7 +54,7 @@ def test_idle_shares_are_of_the_busiest_network_thread_and_of_all_handlers_witho
     assert use.request_handler_idle_fraction == pytest.approx(0.6)
 
 
-def test_sums_behind_means_give_what_the_time_between_the_readings_added() -> None:
+def test_sums_behind_means_give_the_growth_between_the_readings() -> None:
     use = broker_use(BEFORE, AFTER)
     assert use.request_queue_time_ms == pytest.approx(5.0)  # 1,000 ms for 200 requests
     assert use.request_queue_requests == pytest.approx(0.1)  # 1 s of waiting in 10 s
@@ -62,12 +62,12 @@ def test_sums_behind_means_give_what_the_time_between_the_readings_added() -> No
     assert use.log_flushes_per_s == pytest.approx(100.0)
 
 
-def test_what_the_agent_does_not_read_is_none() -> None:
+def test_values_the_agent_does_not_read_are_none() -> None:
     use = broker_use(BrokerReading(0.0, {}), BrokerReading(1.0, {"process_cpu_seconds_total": 3.0}))
     assert set(vars(use).values()) == {None}
 
 
-def test_only_whole_pauses_are_read_and_neither_phases_nor_concurrent_cycles() -> None:
+def test_only_full_pauses_are_read_not_phases_or_concurrent_cycles() -> None:
     assert pauses_in(LOG) == [Pause(1795458935.823, 16.999), Pause(1795458936.5, 131.5)]
 
 

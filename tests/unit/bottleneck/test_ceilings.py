@@ -28,6 +28,6 @@ def test_a_disk_without_room_is_left_alone(tmp_path: Path) -> None:
     assert measure_disk_write(tmp_path, size_mib=1 << 40) is None
 
 
-def test_a_client_that_cannot_be_started_is_an_error_that_says_so(tmp_path: Path) -> None:
+def test_a_client_that_cannot_be_started_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(LoadToolError, match=r"measuring the client's ceilings failed: .*no-java"):
         measure_client(Settings(java=str(tmp_path / "no-java"), kafka_jars=tmp_path), 100, 16384)

@@ -47,5 +47,5 @@ def test_a_common_verdict_has_the_means_of_the_repetitions_that_share_it():
 
 
 @pytest.mark.parametrize("verdicts", [[], [NONE_FOUND] * 3, [Verdict("cpu", {"x": 1.0}), NONE_FOUND, NONE_FOUND]])
-def test_there_is_no_common_verdict_where_none_was_found_in_most_repetitions(verdicts: list[Verdict]):
+def test_without_a_verdict_in_most_repetitions_there_is_no_common_verdict(verdicts: list[Verdict]):
     assert common_verdict(verdicts) == NONE_FOUND

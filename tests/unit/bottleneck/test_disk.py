@@ -29,7 +29,7 @@ def test_an_older_kernel_counts_no_flushes(tmp_path: Path) -> None:
     assert read_disk(tmp_path / "gone") is None
 
 
-def test_use_is_what_was_added_in_the_time() -> None:
+def test_use_is_the_growth_over_the_interval() -> None:
     use = disk_use(DiskCounters(100, 1000, 5000, 0), DiskCounters(150, 1600, 7000, 64 << 20), seconds=4.0)
     assert (use.disk_await_ms, use.disk_busy_fraction, use.disk_write_mib_s) == (12.0, 0.5, 16.0)
 
@@ -39,7 +39,7 @@ def test_a_disk_that_did_nothing_has_no_await() -> None:
     assert (idle.disk_await_ms, idle.disk_busy_fraction, idle.disk_write_mib_s) == (None, 0.0, 0.0)
 
 
-def test_a_folder_on_a_partition_is_on_the_whole_disk(tmp_path: Path) -> None:
+def test_a_folder_on_a_partition_is_on_its_disk(tmp_path: Path) -> None:
     partition = tmp_path / "sda" / "sda1"
     partition.mkdir(parents=True)
     (partition / "partition").write_text("1\n")
@@ -49,7 +49,7 @@ def test_a_folder_on_a_partition_is_on_the_whole_disk(tmp_path: Path) -> None:
     assert disk_statistics(tmp_path, devices=devices) == tmp_path / "sda" / "stat"
 
 
-def test_a_folder_without_a_device_of_its_own_has_no_disk(tmp_path: Path) -> None:
+def test_a_folder_without_a_device_has_no_disk(tmp_path: Path) -> None:
     mounts = tmp_path / "mountinfo"
     mounts.write_text("36 35 0:42 / / rw,noatime - overlay overlay rw,lowerdir=/a\n")
     assert disk_statistics(tmp_path, mounts, devices=tmp_path / "none") is None

@@ -22,7 +22,7 @@ from tests.unit.bottleneck.busy_process import BusyProcess, busy_process
 pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 
-def test_cpu_pauses_and_disk_of_what_runs_are_counted(tmp_path: Path) -> None:
+def test_cpu_pauses_and_disk_of_running_processes_are_counted(tmp_path: Path) -> None:
     with busy_process(tmp_path) as probes:
         probes.log_pause(500.0)
         with HostCounters(probes=probes, period_s=0.05) as watched:
@@ -67,7 +67,7 @@ class _Looks(BusyProcess):
         return self.looked_at_s[-1] - self.looked_at_s[0]
 
 
-def test_pauses_after_the_part_that_counts_are_told_apart_from_those_in_it(tmp_path: Path) -> None:
+def test_pauses_during_and_after_the_measured_part_are_separated(tmp_path: Path) -> None:
     probes = _Looks(tmp_path, os.getpid())
     with HostCounters(probes=probes, period_s=0.05) as watched:
         probes.log_pause(120.0)
@@ -81,7 +81,7 @@ def test_pauses_after_the_part_that_counts_are_told_apart_from_those_in_it(tmp_p
     assert watched.counters().later_gc_pause_longest_ms is None  # all of it counts: nothing is later
 
 
-def test_a_broker_that_was_started_anew_meanwhile_has_no_cpu_time(tmp_path: Path) -> None:
+def test_a_broker_restarted_meanwhile_has_no_cpu_time(tmp_path: Path) -> None:
     with busy_process(tmp_path) as probes:
         with HostCounters(probes=probes, period_s=0.05) as watched:
             time.sleep(0.4)
@@ -94,7 +94,7 @@ def test_a_broker_that_was_started_anew_meanwhile_has_no_cpu_time(tmp_path: Path
     assert found.broker_cpu_cores is None
 
 
-def test_a_load_that_is_over_at_once_has_no_counters() -> None:
+def test_a_load_that_ends_immediately_has_no_counters() -> None:
     with HostCounters(LoadWindow(5.0, 10.0)) as watched:
         pass
     assert watched.counters() == LoadCounters()

@@ -16,7 +16,7 @@ SECOND: Connection = (int(socket.AF_INET), b"second")
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::ffff:127.0.0.1"], ids=["IPv4", "as Java connects to it"])
-def test_a_connection_to_a_broker_is_found_by_its_address_with_what_was_sent_over_it(address: str) -> None:
+def test_a_connection_to_a_broker_is_found_by_its_address_with_its_bytes_sent(address: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as broker:
         port = broker.getsockname()[1]
         brokers = resolved([("127.0.0.1", port), ("no.such.host.invalid", 9092)])
@@ -36,12 +36,12 @@ def test_a_connection_to_a_broker_is_found_by_its_address_with_what_was_sent_ove
     assert 0 <= link.receiver_full_s <= link.unacknowledged_s < 5
 
 
-def test_time_on_the_way_is_that_without_an_acknowledgement_less_that_in_which_the_receiver_had_no_room() -> None:
+def test_network_time_is_the_unacknowledged_time_minus_the_receiver_limited_time() -> None:
     after = {FIRST: Link(5_000, 4.0, 1.5, 20.0, 0.1)}
     assert link_use({FIRST: BEFORE}, after, 4.0) == LinkUse(0.5, 20.0, 0.1)
 
 
-def test_connections_count_by_what_they_sent_and_new_or_idle_ones_not_at_all() -> None:
+def test_connections_are_weighted_by_bytes_sent_and_new_or_idle_ones_are_ignored() -> None:
     idle = {SECOND: BEFORE}
     assert link_use(idle, idle, 4.0) == LinkUse()
     assert link_use({}, idle, 4.0) == LinkUse()

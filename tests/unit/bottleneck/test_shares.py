@@ -26,7 +26,7 @@ MEASURED = {
 }  # fmt: skip
 
 
-def test_each_ceiling_is_of_as_many_threads_and_cores_as_send_and_the_wire_holds_what_is_compressed():
+def test_each_ceiling_scales_with_sending_threads_and_cores_and_the_wire_carries_compressed_bytes():
     expected = {"generator": 0.1, "codec": 0.2, "disk": 0.25, "loopback": 0.05}
     assert shares_of(MEASURED, SETTING, CEILINGS) == pytest.approx(expected)
 
@@ -37,7 +37,7 @@ def test_producers_that_share_cores_have_no_more_than_the_machine_has():
     assert shares["codec"] == pytest.approx(0.1)
 
 
-def test_what_was_not_measured_has_no_share():
+def test_an_unmeasured_ceiling_has_no_share():
     without_disk = CEILINGS.model_copy(update={"disk_write_mib_s": None})
     assert "disk" not in shares_of(MEASURED, SETTING, without_disk)
     assert "codec" not in shares_of(MEASURED, replace(SETTING, properties={"compression.type": "none"}), CEILINGS)
@@ -49,7 +49,7 @@ def test_ceilings_of_other_records_count_for_disk_and_loopback_alone(other: Load
     assert set(shares_of(MEASURED, other, CEILINGS)) == {"disk", "loopback"}
 
 
-def test_the_codecs_ceiling_decides_where_the_load_tool_was_bound_unless_it_is_of_other_records():
+def test_the_codecs_ceiling_explains_a_load_generator_bottleneck_unless_measured_with_other_records():
     values = {**MEASURED, "generator_bound": "its thread is busy", "sending_cpu_cores": 0.5}
     assert limit_of(values, SETTING, CEILINGS).verdict.code == "cpu"
     assert limit_of(values, SETTING, None).verdict == verdict_on(values, SETTING)

@@ -79,7 +79,7 @@ def test_the_one_exhausted_resource_is_named(named: str) -> None:
     assert code(EXHAUSTED[named]) == named
 
 
-def test_of_several_the_cause_is_named_and_not_what_it_makes_look_exhausted() -> None:
+def test_of_several_exhausted_resources_the_cause_is_named_not_its_symptoms() -> None:
     order = list(EXHAUSTED)
     assert [code(*(EXHAUSTED[name] for name in reversed(order[at:]))) for at in range(len(order))] == order
 
@@ -94,7 +94,7 @@ def test_of_several_the_cause_is_named_and_not_what_it_makes_look_exhausted() ->
         ({"disk_await_ms": 12.0, "request_handler_idle_fraction": 0.2}, "disk"),
     ],
 )
-def test_each_way_in_which_a_resource_shows_is_named_in_a_whole_sentence(values: dict[str, Value], named: str) -> None:
+def test_each_sign_of_a_resource_is_a_full_sentence(values: dict[str, Value], named: str) -> None:
     found = verdict_on(AT_EASE | values, SETTING)
     assert found.code == named
     assert "unknown" not in verdict_text(found.code, found.numbers)
@@ -205,7 +205,7 @@ STARVED: dict[str, Value] = {
 }
 
 
-def test_a_sending_thread_without_a_core_on_a_busy_machine_is_short_of_cpu_and_not_the_load_tools_limit() -> None:
+def test_a_sending_thread_without_a_core_on_a_busy_machine_is_short_of_cpu_not_a_load_generator_limit() -> None:
     found = verdict_on(AT_EASE | STARVED, SETTING, CEILINGS)
     assert found.code == "cpu"
     assert verdict_text(found.code, found.numbers) == (
@@ -214,17 +214,17 @@ def test_a_sending_thread_without_a_core_on_a_busy_machine_is_short_of_cpu_and_n
     )
 
 
-def test_a_sending_thread_with_a_core_of_its_own_is_the_load_tools_limit_however_busy_the_others_are() -> None:
+def test_a_sending_thread_with_a_dedicated_core_is_the_load_generators_limit_however_busy_the_others_are() -> None:
     assert code(STARVED, {"sending_cpu_cores": 0.87}) == "load_tool"
     assert code(STARVED, {"sending_cpu_cores": 0.87}, setting=LoadSetting(1024, {}, producers=3)) == "cpu"
 
 
-def test_a_tool_that_does_not_tell_its_threads_cpu_time_leaves_the_verdict_to_the_cores() -> None:
+def test_without_the_threads_cpu_time_the_cores_decide_the_verdict() -> None:
     assert code(STARVED, {"sending_cpu_cores": None, "sending_wait_fraction": None}) == "cpu"
     assert code(STARVED, {"sending_cpu_cores": None, "host_cpu_busy_fraction": 0.5}) == "load_tool"
 
 
-def test_a_rate_limit_that_is_held_is_the_load_tools_and_one_that_is_not_held_is_none() -> None:
+def test_a_reached_rate_limit_is_the_load_generators_and_a_missed_one_is_none() -> None:
     held = verdict_on(AT_EASE, LoadSetting(1024, {}, rate_limit_records_s=50_500.0))
     assert held.code == "load_tool"
     assert held.numbers == {"throughput_records_s": 50_000.0, "rate_limit_records_s": 50_500.0}

@@ -74,7 +74,7 @@ def test_given_properties_replace_the_templates_and_add_to_them() -> None:
     assert untouched == {name: value for name, value in rendered(3, 1).items() if name not in given}
 
 
-def test_replaced_property_stands_once_in_the_file() -> None:
+def test_replaced_property_appears_once_in_the_file() -> None:
     nodes = nodes_in(FOLDER, [(21001, 22001)])
 
     assert broker_properties(nodes[0], nodes, {"log.segment.bytes": 1048576}).count("log.segment.bytes") == 1

@@ -80,14 +80,14 @@ def test_jmx_agent_listens_on_loopback_and_its_password_is_in_no_command_line(tm
     assert agent.password not in repr(agent)
 
 
-def test_each_jmx_agent_has_a_password_of_its_own(tmp_path: Path) -> None:
+def test_each_jmx_agent_has_its_own_password(tmp_path: Path) -> None:
     node, settings = jmx_node(tmp_path, 21001), settings_with_agent(tmp_path)
     first, second = (prepare_jmx(node, port, JMX_CONFIGURATION, settings) for port in (23001, 23002))
 
     assert first.password != second.password
 
 
-def test_missing_jmx_agent_is_named_with_a_remedy(tmp_path: Path) -> None:
+def test_missing_jmx_agent_is_named_with_a_fix(tmp_path: Path) -> None:
     node = jmx_node(tmp_path, 21001)
 
     with pytest.raises(ClusterError, match=r"javaagent\.jar: file not found; download it .*, or start .* without JMX"):

@@ -87,7 +87,7 @@ def test_missing_java_is_named(tmp_path: Path) -> None:
         prepare_nodes(tmp_path, load_settings().kafka_jars, "no-such-java", PORTS)
 
 
-def test_only_the_owner_may_read_the_properties_which_may_hold_passwords(formatted: Path) -> None:
+def test_only_the_owner_may_read_properties_that_may_contain_passwords(formatted: Path) -> None:
     for number in (1, 2, 3):
         assert (formatted / f"kafka-{number}" / "server.properties").stat().st_mode & 0o777 == 0o600
 

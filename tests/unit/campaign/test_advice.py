@@ -27,14 +27,14 @@ SHIPPED = {name: load_study(STUDIES / f"{name}.yaml") for name in ("quick", "col
 
 
 @pytest.mark.parametrize("name", ["cold_burst", "steady"])
-def test_the_shipped_studies_span_what_is_advised(name: str) -> None:
+def test_the_shipped_studies_span_the_advice(name: str) -> None:
     study = SHIPPED[name]
     for followed in follow(study, ADVICE).followed:
         reasons = {each.left_out for each in followed.cases if each.configuration is None}
         assert reasons <= {"it does not keep the study's rules"}, followed.advice.name
 
 
-def test_at_most_two_thirds_of_a_design_are_advised_and_the_ends_take_turns() -> None:
+def test_at_most_two_thirds_of_a_design_are_advice_and_the_ends_alternate() -> None:
     study = SHIPPED["quick"]
     found = follow(study, ADVICE)
     assert [len(found.configurations(case)) for case in study.cases] == [4] * len(study.cases)
@@ -52,7 +52,7 @@ def test_two_that_advise_the_same_are_measured_once_and_both_named() -> None:
 
 
 @pytest.mark.slow
-def test_the_design_begins_with_what_is_advised_and_later_files_change_it_no_more(tmp_path: Path) -> None:
+def test_the_design_begins_with_the_advice_and_later_files_do_not_change_it(tmp_path: Path) -> None:
     study, store = SHIPPED["quick"], FolderStore(tmp_path)
     design.run(store, study, "c1", ClusterSystem(FakeCluster()), advice=ADVICE)
     campaign = Campaign(study, CampaignKeys(study.name, "c1"), store)

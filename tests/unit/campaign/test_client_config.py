@@ -14,7 +14,7 @@ pytestmark = pytest.mark.fast
 GIVEN = "security.protocol=SASL_SSL\nsasl.jaas.config=… password=hidden;\n"
 
 
-def test_kafka_reads_what_was_handed_over(tmp_path: Path) -> None:
+def test_kafka_reads_the_given_configuration(tmp_path: Path) -> None:
     keep_client_config(tmp_path / "new", "c", "r", GIVEN)
     kept = tmp_path / "new" / client_config_name("c")
     assert parse_properties(read_client_config(kept)) == parse_properties(GIVEN)

@@ -31,7 +31,7 @@ def altered(name: str, **changes: object) -> Study:
     return parse_study(yaml.safe_dump(content | changes), f"{name} (altered)")
 
 
-def test_paper_draws_60_different_configurations_per_record_size_beside_the_baseline_whatever_its_constraint():
+def test_paper_draws_60_different_configurations_per_record_size_plus_the_baseline_whatever_its_constraint():
     table = design_table(paper_study())
 
     assert len(table) == 5 * 61
@@ -113,7 +113,7 @@ def test_swaps_alone_meet_a_constraint_between_two_factors_where_they_can(caplog
     assert "drawn again" not in caplog.text
 
 
-def test_rows_that_no_swap_can_mend_are_drawn_anew_and_counted(caplog: pytest.LogCaptureFixture):
+def test_rows_that_no_swap_can_fix_are_redrawn_and_counted(caplog: pytest.LogCaptureFixture):
     factors = {
         "batch.size": {"type": "integer", "low": 16384, "high": 524288, "scale": "log"},
         "max.request.size": {"type": "integer", "low": 16384, "high": 524288, "scale": "log"},
@@ -146,7 +146,7 @@ def small_space(*levels: int) -> Study:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("known", [{}, {"8192": [{"linger.ms": 10}]}])
-def test_more_configurations_than_the_space_holds_beside_the_known_ones_are_refused_with_the_number_of_the_file(
+def test_more_configurations_than_the_space_has_besides_the_known_ones_are_refused_with_the_files_number(
     known: dict[str, list[dict[str, int]]],
 ):
     table = design_table(small_space(0, 5, 10, 100), known)
@@ -172,7 +172,7 @@ def test_one_at_a_time_changes_a_single_factor_of_the_baseline_to_each_of_its_va
     ]
 
 
-def test_one_at_a_time_leaves_out_what_is_infeasible_and_may_keep_it():
+def test_one_at_a_time_excludes_infeasible_configurations_or_keeps_them_on_request():
     constrained = {"constraints": ["batch.size >= record.size", "acks != 0"], "record_sizes_bytes": [8192]}
     feasible = design_table(altered("quick", design={"method": "one_at_a_time"}, **constrained))
     all_of_it = design_table(altered("quick", design={"method": "one_at_a_time", "feasible": False}, **constrained))
@@ -184,7 +184,7 @@ def test_one_at_a_time_leaves_out_what_is_infeasible_and_may_keep_it():
     assert feasible.is_baseline.tolist() == [True] + [False] * (len(feasible) - 1)
 
 
-def test_what_is_known_comes_first_and_the_hypercube_draws_as_many_fewer_and_none_of_them():
+def test_known_configurations_come_first_and_the_hypercube_draws_that_many_fewer_without_repeats():
     study = altered("cold_burst", record_sizes_bytes=[8192])
     known = latin_hypercube(study, 5, "8192", np.random.default_rng(9))
     ids = design_table(study, {"8192": known}).configuration_id.tolist()

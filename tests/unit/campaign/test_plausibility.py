@@ -100,7 +100,7 @@ def test_a_rule_that_would_be_judged_otherwise_than_by_great_expectations_is_ref
         ),
     ],
 )
-def test_a_warning_is_no_reason_to_fail_and_what_is_not_valid_keeps_its_outcome_and_reason(
+def test_a_warning_fails_nothing_and_invalid_repetitions_keep_their_outcome_and_reason(
     change: dict[str, Any],
 ) -> None:
     asked = recorded().with_values(change)
@@ -113,7 +113,7 @@ def test_the_load_generators_figures_are_asked_of_the_load_generator_alone() -> 
     assert set(judged.broken_rules) == {"measured_by_the_load_tool", "measured_within_the_run"}
 
 
-def test_missing_values_leave_what_follows_from_them_unknown() -> None:
+def test_missing_values_make_derived_values_unknown() -> None:
     nothing = {name: None for name, value in recorded().quantities.items() if isinstance(value, float | int)}
     values = paper_study().derived_values(repetition_row(recorded().with_values(nothing)))
     assert {name for name, value in values.items() if not math.isnan(value)} == {"wall_ms"}

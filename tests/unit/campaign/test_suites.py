@@ -66,7 +66,7 @@ def test_a_driver_adds_to_the_common_suites_and_brings_its_own_but_no_name_twice
         names_of(twice, OF_ALL, OF_ALL)
 
 
-def test_what_is_asked_of_every_driver_needs_no_column_of_the_producer() -> None:
+def test_expectations_for_every_driver_need_no_producer_column() -> None:
     common = load_suites(OF_EVERY_DRIVER)
     asked = "\n".join(repr(each) for suite in common.values() for each in suite)
     own = [quantity.name for quantity in PRODUCER.quantities] + [f"${name}" for name in paper_study().rule_parameters()]

@@ -205,7 +205,7 @@ def test_a_repetition_with_other_quantities_than_its_drivers_is_refused_with_its
         read_back(tmp_path, **change)
 
 
-def test_a_repetition_stored_before_a_quantity_was_declared_holds_none_for_it(tmp_path: Path) -> None:
+def test_a_repetition_stored_before_a_quantity_was_declared_has_none_for_it(tmp_path: Path) -> None:
     back = read_back(tmp_path, unthrottled_latency_p95_ms=...)
     assert back == recorded_repetitions(configurations=0, blocks=1)[0]
     assert back.number("unthrottled_latency_p95_ms") is None

@@ -60,7 +60,7 @@ def confirmed(now_s: float = 0.0) -> list[Part]:
     return [*designed, *(part(case, None, now_s - 200, 20, 10.0, ended=True) for case in STUDY.cases)]
 
 
-def test_before_the_first_repetition_the_plan_is_what_is_known() -> None:
+def test_before_the_first_repetition_only_the_plan_is_known() -> None:
     starts_s = 2 * (START_S + TASK_START_S) + 2 * TASK_START_S
     measuring_s = 2 * (IN_DESIGN + TO_CONFIRM) * PLANNED_S
     found = left([], 0.0)
@@ -87,7 +87,7 @@ def test_one_case_that_is_slow_is_slow_again_and_lengthens_the_others_less() -> 
     assert ended.likely_s > 0.55 * small_done
 
 
-def test_a_night_between_two_repetitions_is_no_pace() -> None:
+def test_a_night_between_two_repetitions_does_not_slow_the_estimate() -> None:
     stored_at = part("1024", 0, 60.0, 10, PLANNED_S, ended=False).stored_at
     resumed = [*stored_at[:5], *(when + timedelta(hours=9) for when in stored_at[5:])]
     interrupted = Part("1024", 0, tuple(resumed), ended=False)
@@ -108,7 +108,7 @@ def test_while_the_report_is_written_time_is_left_and_never_nothing() -> None:
     assert said[-1] > 60.0  # what takes ten times as long as expected does not end in a moment
 
 
-def test_a_confirmation_beyond_what_was_expected_has_a_block_left_at_least() -> None:
+def test_a_confirmation_longer_than_expected_has_at_least_one_block_left() -> None:
     parts = [*confirmed(500.0)[:2], part("1024", None, 500.0, 10, 8.0, ended=True)]
     beyond = part("8192", None, 700.0, 30, 8.0, ended=False)  # the other one took ten
     assert EXPECTED.likely([*parts, beyond], {}) == 2 * IN_DESIGN + 10 + 30 + 2
@@ -145,7 +145,7 @@ def test_fixed_blocks_are_likely_to_be_measured_all_and_sequential_ones_to_end_e
     assert sequential.likely([], {}) == 5 * (7 + 4 * 2 + 3 * (5 + 4)) < sequential.most([], {})
 
 
-def test_confirmations_that_ended_tell_of_those_that_go_on_until_all_have_ended() -> None:
+def test_finished_confirmations_predict_the_running_ones_until_all_have_ended() -> None:
     expected = expected_of("quick")
     ended = [confirmation_of("1024", 20), confirmation_of("8192", 40)]
     assert expected.likely(ended, {}) == 5 * 7 + 20 + 40 + 3 * 30

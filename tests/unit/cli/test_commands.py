@@ -70,7 +70,7 @@ def test_an_option_is_text_to_make_and_to_the_shell(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_installation_that_was_cut_short_stands_in_the_way_of_no_command(tmp_path: Path) -> None:
+def test_an_interrupted_installation_blocks_no_command(tmp_path: Path) -> None:
     checkout = tmp_path / "checkout"
     (checkout / ".state" / "venv" / "bin").mkdir(parents=True)
     (checkout / "Makefile").write_text((ROOT / "Makefile").read_text())
@@ -98,7 +98,7 @@ def test_down_is_silent_where_nothing_runs(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_clean_leaves_a_folder_alone_that_holds_no_stack(tmp_path: Path) -> None:
+def test_clean_leaves_a_folder_without_a_stack_alone(tmp_path: Path) -> None:
     precious = tmp_path / "thesis.tex"
     precious.write_text("…")
     done = _stack(tmp_path, "clean")
@@ -134,7 +134,7 @@ def test_up_refuses_a_taken_port_in_one_line_before_anything_starts(state: Path)
     assert not (state / "secrets.env").exists()
 
 
-def test_up_leaves_a_folder_alone_that_holds_somebodys_files(state: Path) -> None:
+def test_up_leaves_a_folder_with_other_files_alone(state: Path) -> None:
     state.mkdir()
     (state / "thesis.tex").write_text("…")
     done = _stack(state, "up")
@@ -146,7 +146,7 @@ def test_up_leaves_a_folder_alone_that_holds_somebodys_files(state: Path) -> Non
     assert [path.name for path in state.iterdir()] == ["thesis.tex"]
 
 
-def test_up_refuses_what_is_no_port_makes_the_state_folder_its_owners_alone_and_may_be_tried_again(
+def test_up_refuses_an_invalid_port_makes_the_state_folder_private_and_can_be_retried(
     state: Path,
 ) -> None:
     state.mkdir(mode=0o755)
@@ -165,7 +165,7 @@ def test_run_refuses_an_unknown_study_before_anything_starts(tmp_path: Path) -> 
     assert not (tmp_path / "state").exists()
 
 
-def test_run_takes_an_option_that_make_hands_over_empty_as_not_given(state: Path) -> None:
+def test_run_treats_an_empty_option_from_make_as_not_given(state: Path) -> None:
     names = (
         "STUDY",
         "CAMPAIGN",
@@ -196,7 +196,7 @@ def _make(state: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_what_make_cannot_use_is_said_by_its_name_before_anything_starts(tmp_path: Path) -> None:
+def test_an_unusable_make_option_is_named_before_anything_starts(tmp_path: Path) -> None:
     done = _make(tmp_path / "state", "run", "SEED=many", "SEDE=3")
     assert done.returncode == 2  # make's own
     assert "error: SEDE=3: make run has no such option; did you mean SEED?\n" in done.stderr
@@ -205,7 +205,7 @@ def test_what_make_cannot_use_is_said_by_its_name_before_anything_starts(tmp_pat
     assert not (tmp_path / "state").exists()
 
 
-def test_what_needs_the_stack_says_how_to_start_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_that_need_the_stack_say_how_to_start_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKA_PARETO_STATE", str(tmp_path))
     with pytest.raises(
         StackError, match=r"the stack is down; start it with `make up`, then run the same command again"

@@ -28,7 +28,7 @@ def ours(tmp_path: Path) -> FolderStore:
     return store
 
 
-def test_campaigns_are_copied_twice_without_harm_and_what_is_in_force_stays(ours: FolderStore, tmp_path: Path) -> None:
+def test_campaigns_can_be_copied_twice_and_the_active_settings_stay(ours: FolderStore, tmp_path: Path) -> None:
     theirs = FolderStore(tmp_path / "theirs")
     for _ in range(2):
         assert import_campaigns(tmp_path / "ours", Settings(store_folder=tmp_path / "theirs")) == ["quick c1"]

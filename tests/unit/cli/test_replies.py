@@ -99,7 +99,7 @@ def test_a_refused_start_is_an_error_object_and_a_message(monkeypatch: pytest.Mo
         ["result", "quick"],
     ],
 )
-def test_without_a_stack_each_command_that_needs_it_says_so_in_its_object(arguments: list[str]) -> None:
+def test_without_a_stack_each_command_that_needs_it_reports_that_in_its_object(arguments: list[str]) -> None:
     code, reply, said = replied(*arguments)
     assert (code, reply["exit_code"]) == (75, 75)
     assert reply["error"] == "the stack is down; start it with `kafka-pareto up`, then run the same command again"

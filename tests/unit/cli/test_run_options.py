@@ -23,7 +23,7 @@ def given(**options: str) -> dict[str, str]:
     return {"STUDY": "of somebody's shell", **{f"{PREFIX}{name}": value for name, value in options.items()}}
 
 
-def test_what_was_given_is_read_and_what_is_empty_was_not_given() -> None:
+def test_given_options_are_read_and_empty_ones_count_as_not_given() -> None:
     said = given(STUDY="steady", SEED="7", CEILING_GIB="2.5", APPROVAL="yes", CAMPAIGN="", REASON=" ")
     assert options_of(RunRequest, "run", {}, said) == RunRequest(study="steady", seed=7, ceiling_gib=2.5, approval=True)
 
@@ -64,7 +64,7 @@ def test_a_reason_keeps_every_character() -> None:
         ),
     ],
 )
-def test_what_cannot_be_used_is_named_as_it_was_given(options: dict[str, str], message: str) -> None:
+def test_an_unusable_option_is_named_as_it_was_given(options: dict[str, str], message: str) -> None:
     with pytest.raises(BadInputError) as raised:
         options_of(RollBackRequest, "rollback", {}, given(**options))
     assert str(raised.value).splitlines() == [message, "`make help` explains every target and its options"]
@@ -119,7 +119,7 @@ def test_a_list_is_a_text_with_commas() -> None:
         (["result", "quick", "--store", "/nowhere"], "error: --store: /nowhere: there is no such folder"),
     ],
 )
-def test_what_was_typed_is_refused_by_the_name_that_was_typed(arguments: list[str], said: str) -> None:
+def test_a_typed_option_is_refused_by_the_name_that_was_typed(arguments: list[str], said: str) -> None:
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 65, done.output
     assert said in done.stderr
@@ -173,7 +173,7 @@ def test_every_target_of_make_that_calls_the_command_names_one_of_its_commands()
     }
 
 
-def test_make_hands_over_every_option_of_a_run_from_the_environment_too() -> None:
+def test_make_passes_every_option_of_a_run_from_the_environment_too() -> None:
     declared = (
         (Path(__file__).parents[3] / "Makefile").read_text().split("OPTIONS := $(sort ", 1)[1].split("$(foreach")[0]
     )

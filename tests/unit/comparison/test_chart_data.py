@@ -43,7 +43,7 @@ def test_only_many_numbers_draw_a_curve() -> None:
     assert not any(is_curve(part) for part in (batch_size_part(), linger_part(), codec_part(), grid_part()))
 
 
-def test_a_point_holds_its_place_its_ratio_and_the_published_ratio_to_the_published_reference() -> None:
+def test_a_point_has_its_place_its_ratio_and_the_published_ratio_to_the_published_reference() -> None:
     points = points_of(batch_size_part(), THROUGHPUT)
     estimates = [level.estimates[THROUGHPUT.name] for level in batch_size_part().levels]
     assert [point.place for point in points] == [16384, 65536, 262144, 1048576]

@@ -38,7 +38,7 @@ def offsets_of(figure: Figure, label: str) -> list[tuple[float, float]]:
     return [(float(x), float(y)) for x, y in drawn.get_offsets()]
 
 
-def test_levels_stand_at_their_ratios_on_a_logarithmic_axis_beside_the_published_ones() -> None:
+def test_levels_are_drawn_at_their_ratios_on_a_logarithmic_axis_next_to_the_published_ones() -> None:
     figure = draw_levels(batch_size_part(), COMPARED)
     axes = figure.axes[0]
     ratios = [level.estimates[THROUGHPUT.name].ratio for level in batch_size_part().levels]
@@ -52,7 +52,7 @@ def test_levels_stand_at_their_ratios_on_a_logarithmic_axis_beside_the_published
     assert "records/s" in axes.get_ylabel()
 
 
-def test_what_is_not_told_apart_is_drawn_otherwise_and_names_stand_evenly() -> None:
+def test_inconclusive_levels_are_drawn_differently_and_names_are_evenly_spaced() -> None:
     figure = draw_levels(same_part(), COMPARED)
     assert labels_of(figure) == {"reference", "no significant difference"}
     assert figure.axes[0].get_xscale() == "linear"

@@ -46,7 +46,7 @@ class Read(HTMLParser):
         self.text += data
 
 
-def test_the_page_leads_with_the_three_sentences_and_holds_every_part() -> None:
+def test_the_page_leads_with_the_three_sentences_and_has_every_part() -> None:
     read = Read(comparison_page(CONTEXT))
     places = [read.text.index(sentence) for sentence in CONTEXT.sentences]
     assert places == sorted(places)
@@ -64,7 +64,7 @@ def test_the_page_loads_nothing_from_elsewhere_and_runs_nothing() -> None:
     assert not re.search(r"url\(|@import", comparison_page(CONTEXT))
 
 
-def test_published_numbers_are_told_apart_from_this_machines() -> None:
+def test_published_numbers_are_marked_apart_from_this_machines() -> None:
     page = comparison_page(CONTEXT)
     assert "Published numbers are from 3 brokers with 32 cores each, as published; they are no claim about this" in page
     assert '<td class="elsewhere">180,000 (0.15)</td>' in page
@@ -83,7 +83,7 @@ def test_a_limit_says_by_which_numbers_it_was_found() -> None:
     assert found in Read(comparison_page(CONTEXT)).text
 
 
-def test_what_a_study_or_a_cluster_says_becomes_text_and_never_markup() -> None:
+def test_text_from_a_study_or_a_cluster_is_escaped() -> None:
     bad = "<img src=x onerror=alert(1)>"
     part = codec_part()
     level = part.levels[1].model_copy(update={"values": {"compression.type": bad}, "notes": [bad]})

@@ -43,7 +43,7 @@ def measured(seed: int = 3) -> dict[str, np.ndarray]:
     }
 
 
-def test_each_level_has_the_ratio_to_the_reference_from_blocks_and_welch_s_test_beside():
+def test_each_level_has_the_ratio_to_the_reference_from_blocks_and_welch_s_test():
     values = measured()
     found = compared(LINGERS, made_repetitions(LINGERS, values))
     reference = values[THROUGHPUT][2]
@@ -141,7 +141,7 @@ def test_the_reasons_of_valid_repetitions_are_noted():
     assert compared(LINGERS, repetitions).reference_level.notes == ["b", "a", "b"]
 
 
-def test_a_value_that_a_repetition_does_not_have_is_left_out_of_that_estimate_alone():
+def test_a_missing_value_is_excluded_from_that_estimate_alone():
     levels = LINGERS[1:3]
     values = [(10.0, 5.0), (None, 6.0), (float("nan"), 7.0), (14.0, 8.0)]
     repetitions = [
@@ -166,7 +166,7 @@ def test_a_part_of_which_nothing_is_valid_is_still_shown():
     assert all(estimate.mean is None for level in found.levels for estimate in level.estimates.values())
 
 
-def test_published_numbers_stand_beside_their_level():
+def test_published_numbers_are_shown_with_their_level():
     published = {LINGERS[3].configuration_id: {"throughput_records_s": 1_300_000.0}}
     levels = compared(LINGERS, made_repetitions(LINGERS, measured()), published=published).levels
     assert [level.published for level in levels] == [{}, {}, {}, {"throughput_records_s": 1_300_000.0}]
@@ -248,7 +248,7 @@ def test_exactly_one_level_is_the_reference():
 
 
 @pytest.mark.parametrize("name", [MODE, "unknown"])
-def test_what_is_compared_must_be_a_number_that_the_driver_declares(name: str):
+def test_a_compared_quantity_must_be_a_number_declared_by_the_driver(name: str):
     with pytest.raises(ValueError, match=f"{name} cannot be compared"):
         compared(LINGERS, [], compared=(THROUGHPUT, name))
 

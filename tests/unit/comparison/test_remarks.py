@@ -51,7 +51,7 @@ def test_a_part_says_what_limited_its_reference_and_the_levels_that_something_el
     assert limit_sentences(linger_part()) == []
 
 
-def test_ceilings_name_each_discipline_and_say_what_was_not_measured():
+def test_ceilings_name_each_discipline_and_list_those_not_measured():
     rows = dict(row for row in ceiling_rows(CEILINGS) if len(row) == 2)
     assert rows["load generator, one thread"] == "1,000,000 records/s"
     assert rows["sequential write, flushed"] == "not measured"
@@ -68,7 +68,7 @@ def test_shares_are_of_every_level_or_of_those_near_a_ceiling():
     assert "codec=0.7" in part_csv(limited_part())
 
 
-def test_symptoms_stand_in_the_text_with_the_part_that_measured_the_setting():
+def test_symptoms_are_in_the_text_with_the_part_that_measured_the_setting():
     text = remarks_text(Remarks([limited_part()], [SYMPTOM], CEILINGS))
     assert "Linger: lower linger.ms. Measured here: part linger_ms." in text
     assert "raise -Xmx. Not measured here." in text

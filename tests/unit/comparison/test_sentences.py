@@ -58,7 +58,7 @@ def test_where_nothing_is_better_than_the_reference_the_largest_loss_is_named_as
     )
 
 
-def test_a_gain_that_is_not_told_apart_is_no_gain() -> None:
+def test_an_insignificant_gain_is_not_a_gain() -> None:
     part = with_ratio(same_part(), 1, THROUGHPUT.name, ratio=3.0, p=0.06)
     (helped, *_) = closing_sentences([part])
     assert helped == "No significant difference from the reference in any compared quantity (5 blocks)."
@@ -77,7 +77,7 @@ def test_one_quantity_may_differ_while_the_other_does_not() -> None:
     )
 
 
-def test_a_gain_names_what_a_grid_kept_and_what_a_part_fixed() -> None:
+def test_a_gain_names_the_settings_a_grid_kept_and_a_part_fixed() -> None:
     (of_grid, *_) = closing_sentences([grid_part()])
     assert "linger.ms 100 instead of 10 at batch.size 1048576, to" in of_grid
     (of_codecs, *_) = closing_sentences([codec_part()])
@@ -92,7 +92,7 @@ def test_levels_that_differ_in_nothing_are_named_and_counted_where_they_are_many
     assert many == "No significant difference (5 blocks): 7 of 7 levels of linger.ms."
 
 
-def test_levels_without_a_test_are_not_said_to_be_alike() -> None:
+def test_levels_without_a_test_are_not_called_equal() -> None:
     part = same_part()
     untested = {
         name: estimate.model_copy(update={"p_value_holm": None, "ratio": None})
@@ -103,7 +103,7 @@ def test_levels_without_a_test_are_not_said_to_be_alike() -> None:
     assert same == "No level could be tested against the reference."
 
 
-def test_the_price_of_the_largest_gain_is_told_with_both_means_and_what_limited_the_reference() -> None:
+def test_the_cost_of_the_largest_gain_is_given_with_both_means_and_the_references_bottleneck() -> None:
     (_, _, cost, *_) = closing_sentences([linger_part(), codec_part()])
     ours, theirs = (linger_part().levels[at].estimates[THROUGHPUT.name].mean for at in (0, 2))
     assert ours

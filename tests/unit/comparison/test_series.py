@@ -72,7 +72,7 @@ def test_the_best_is_that_of_one_point() -> None:
         assert level.estimates[THROUGHPUT].relative == pytest.approx(1.1 if level.is_reference else 1.0, abs=0.05)
 
 
-def test_ranges_and_the_crossover_are_told() -> None:
+def test_ranges_and_the_crossover_are_reported() -> None:
     found = series()
 
     ratios = {(each.range, each.quantity): each.ratio.value for each in found.range_ratios}
@@ -97,7 +97,7 @@ def test_published_numbers_cross_by_themselves() -> None:
     assert found[THROUGHPUT] is None
 
 
-def test_tables_say_what_was_found() -> None:
+def test_tables_show_the_findings() -> None:
     found = series(published=True)
     latency, throughput = (next(each for each in QUANTITIES if each.name == name) for name in (LATENCY, THROUGHPUT))
 
@@ -120,7 +120,7 @@ def test_tables_say_what_was_found() -> None:
     ]
 
 
-def test_what_could_not_be_compared_is_not_taken_for_unbeaten() -> None:
+def test_an_incomparable_level_is_not_called_unbeaten() -> None:
     found = series()
     without_latency = [
         each.model_copy(update={"p_value_holm": None}) if each.quantity == LATENCY else each
@@ -141,7 +141,7 @@ def test_what_could_not_be_compared_is_not_taken_for_unbeaten() -> None:
 
 
 @pytest.mark.slow
-def test_text_csv_page_figure_and_heat_map_hold_the_series() -> None:
+def test_text_csv_page_figure_and_heat_map_contain_the_series() -> None:
     found = series(published=True)
 
     text = part_text(found)

@@ -47,7 +47,7 @@ def test_no_line_is_wider_than_a_terminal(made: object) -> None:
     assert max(map(len, text.splitlines())) <= WIDTH
 
 
-def test_a_row_holds_mean_ratio_relative_letters_and_what_was_published_elsewhere() -> None:
+def test_a_row_has_mean_ratio_relative_letters_and_published_values() -> None:
     level = batch_size_part().levels[0]
     estimate = level.estimates[THROUGHPUT.name]
     assert estimate.mean
@@ -66,11 +66,11 @@ def test_the_reference_is_marked_and_has_no_ratio_to_itself() -> None:
     assert " reference " in row_of(part_text(batch_size_part()), "1048576")
 
 
-def test_a_level_that_is_not_told_apart_has_no_star() -> None:
+def test_an_insignificant_level_has_no_star() -> None:
     assert "*" not in row_of(part_text(same_part()), "all")
 
 
-def test_what_is_shown_and_not_tested_has_means_alone() -> None:
+def test_untested_quantities_have_only_means() -> None:
     part = batch_size_part()
     levels = [
         level.model_copy(update={"estimates": level.estimates | {P50.name: level.estimates[P99.name]}})
@@ -117,14 +117,14 @@ def test_a_grid_is_a_matrix_of_means_and_ratios_with_the_interactions_that_hold(
     assert "0.95 (" not in text  # an interaction that does not hold
 
 
-def test_a_grid_without_interactions_says_that_none_could_be_told_with_its_blocks() -> None:
+def test_a_grid_without_interactions_reports_none_significant_with_its_blocks() -> None:
     tested = [each.model_copy(update={"p_value_holm": 0.4}) for each in grid_part().interactions]
     none = part_text(grid_part().model_copy(update={"interactions": tested}))
     assert "No significant interaction of batch.size and linger.ms (5 blocks)" in none
     assert "was not tested" in part_text(grid_part().model_copy(update={"interactions": []}))
 
 
-def test_a_grid_that_is_too_wide_goes_on_below_with_its_first_column() -> None:
+def test_a_grid_that_is_too_wide_continues_below_with_its_first_column() -> None:
     part = grid_part()
     wide = [
         level.model_copy(
@@ -137,7 +137,7 @@ def test_a_grid_that_is_too_wide_goes_on_below_with_its_first_column() -> None:
     assert max(map(len, text.splitlines())) <= WIDTH
 
 
-def test_scaling_says_its_limit_and_bands_their_jump_in_the_words_of_what_is_shown() -> None:
+def test_scaling_gives_its_limit_and_bands_their_jump_in_the_shown_units() -> None:
     assert "Throughput levels off at 4.55 (4.10 to 5.10) times one client" in part_text(producers_part())
     text = " ".join(part_text(record_size_part()).split())
     assert (
@@ -173,7 +173,7 @@ def test_a_level_without_values_has_dashes() -> None:
 
 
 @pytest.mark.parametrize("made", MADE)
-def test_the_csv_holds_every_number_of_every_level_unrounded_with_its_repetitions(made: object) -> None:
+def test_the_csv_has_every_number_of_every_level_unrounded_with_its_repetitions(made: object) -> None:
     assert callable(made)
     part: PartComparison = made()
     rows = {(row["configuration_id"], row["quantity"]): row for row in csv_rows(part)}
@@ -189,7 +189,7 @@ def test_the_csv_holds_every_number_of_every_level_unrounded_with_its_repetition
             assert [row[f"factor {factor}"] for factor in part.factors] == [str(v) for v in level.values.values()]
 
 
-def test_a_published_number_of_what_was_not_measured_has_a_row_of_its_own() -> None:
+def test_a_published_number_without_a_measurement_has_its_own_row() -> None:
     part = batch_size_part()
     first = part.levels[0].model_copy(update={"published": {"client_cpu_fraction": 0.15}})
     rows = csv_rows(part.model_copy(update={"levels": [first, *part.levels[1:]]}))
@@ -197,7 +197,7 @@ def test_a_published_number_of_what_was_not_measured_has_a_row_of_its_own() -> N
     assert (row["published"], row["mean"], row["is_compared"]) == ("0.15", "", "False")
 
 
-def test_errors_of_stages_that_cancel_in_the_whole_are_said() -> None:
+def test_errors_of_stages_that_cancel_in_the_total_are_reported() -> None:
     part = codec_part()
     level = part.levels[0]
     whole = level.estimates[THROUGHPUT.name].mean
@@ -228,7 +228,7 @@ def test_a_total_of_zero_has_no_relative_error() -> None:
     assert said == "Predicted from a lightly loaded run; in brackets, relative to the measured value."
 
 
-def test_what_was_predicted_stands_beside_what_was_measured() -> None:
+def test_predictions_are_shown_next_to_measurements() -> None:
     part = codec_part()
     first, second, *others = part.levels
     mean = first.means[THROUGHPUT.name]

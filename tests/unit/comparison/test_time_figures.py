@@ -59,7 +59,7 @@ def test_a_level_has_one_bar_whose_stages_follow_each_other() -> None:
         assert begun.get_width() == ended.get_x() == pytest.approx(level.means[STAGES[0].name])
 
 
-def test_a_level_has_its_stages_on_top_of_each_other_what_passed_and_what_waits() -> None:
+def test_a_level_stacks_its_stages_and_shows_passed_and_waiting_records() -> None:
     stages, rates, queue = drawn("flow", WATCHED, FLOW, STAGES).axes
 
     tops = [area.get_paths()[0].get_extents().ymax for area in stages.collections]
@@ -89,7 +89,7 @@ def test_a_fault_has_a_line_for_each_repetition_and_a_gap_where_nothing_was_conf
     assert (shaded.get_x(), shaded.get_width()) == (2.0, 2.0)
 
 
-def test_the_pace_in_a_slice_is_the_median_of_the_repetitions_that_reach_it() -> None:
+def test_the_rate_in_a_slice_is_the_median_of_the_repetitions_that_reach_it() -> None:
     assert pace_over_time(PACED, "rows_s") == ([0.125, 0.375, 0.625], [20.0, 30.0, 50.0])
     assert pace_over_time(PACED, "cold_rows_s") == ([], [])
     cold, warm = drawn("settling", PACED, PACES).axes
@@ -108,7 +108,7 @@ def test_the_pace_in_a_slice_is_the_median_of_the_repetitions_that_reach_it() ->
         (PACED, (), OverTime(), []),
     ],
 )
-def test_only_what_was_looked_at_has_a_figure(
+def test_only_sampled_series_have_a_figure(
     timelines: list[Timeline], stages: Any, over_time: OverTime, names: list[str]
 ) -> None:
     part = part_with(timelines)
@@ -116,6 +116,6 @@ def test_only_what_was_looked_at_has_a_figure(
     assert list(figures) == [f"{part.part}_{name}.png" for name in ("levels", *names)]
 
 
-def test_what_a_driver_says_of_its_timelines_are_series_that_it_may_have() -> None:
+def test_timelines_declared_by_a_driver_are_series_it_may_have() -> None:
     for driver in drivers().values():
         assert {name for name, _ in driver.over_time.passes} <= {each.name for each in driver.quantities}

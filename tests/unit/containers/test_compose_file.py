@@ -46,7 +46,7 @@ def test_no_service_has_rights_on_the_host(service: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("service", OWN_SERVICES)
-def test_every_service_is_held_to_the_least(service: dict[str, Any]) -> None:
+def test_every_service_has_least_privileges(service: dict[str, Any]) -> None:
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert service["read_only"] is True
@@ -91,7 +91,7 @@ def test_networks_but_those_of_doors_and_notices_lead_nowhere() -> None:
     assert content["networks"].keys() - closed == {"front", "outside"}
 
 
-def test_steps_are_told_which_cluster_the_stack_has_started() -> None:
+def test_steps_get_the_cluster_the_stack_has_started() -> None:
     content = yaml.load((ROOT / FILES[0]).read_text(encoding="utf-8"), _ComposeLoader)  # noqa: S506 - a SafeLoader
     found = content["services"]
     started = {found[f"kafka-{n}"]["environment"]["KAFKA_CLUSTER_ID"] for n in (1, 2, 3)}
@@ -143,7 +143,7 @@ def example(tmp_path: Path) -> Iterator[str]:
         yield EXAMPLE.format(sock=tmp_path / "s")
 
 
-def test_a_new_env_file_has_every_line_of_the_example_and_secrets_of_its_own(example: str, tmp_path: Path) -> None:
+def test_a_new_env_file_has_every_line_of_the_example_and_its_own_secrets(example: str, tmp_path: Path) -> None:
     one, other = completed(example, "", {}), completed(example, "", {})
     assert re.sub(r"(PASSWORD|KEY)=\S+", r"\1=", one) == re.sub(r"(PASSWORD|KEY)=\S+", r"\1=", other) != one
     assert f"GID={(tmp_path / 's').stat().st_gid}\n" in one
@@ -152,7 +152,7 @@ def test_a_new_env_file_has_every_line_of_the_example_and_secrets_of_its_own(exa
     assert one.startswith("# About it.\nDOOR=1\n")
 
 
-def test_an_env_file_keeps_its_lines_and_gets_what_it_lacks(example: str) -> None:
+def test_an_env_file_keeps_its_lines_and_gets_the_missing_ones(example: str) -> None:
     before = "DOOR=7\nA_PASSWORD=mine\nOWN=2\n"
     after = completed(example, before, {})
     assert after.startswith(before)
@@ -173,7 +173,7 @@ def test_a_variable_of_the_environment_replaces_the_examples_value_but_no_secret
 
 
 @pytest.mark.parametrize("value", ["slack:a$HOME", "smtp:you@example.org #1", "${DOOR}", "a b", ""])
-def test_what_compose_would_expand_or_cut_is_written_in_single_quotes(example: str, value: str) -> None:
+def test_values_compose_would_expand_or_cut_are_single_quoted(example: str, value: str) -> None:
     text = completed(example, "", {"DOOR": value or "x"})
     assert f"DOOR='{value}'\n" in text if value else "DOOR=x\n" in text
 
@@ -194,19 +194,19 @@ def test_a_line_as_compose_reads_it_is_a_line_that_is_there(example: str, tmp_pa
 
 
 @pytest.mark.parametrize("value", ["it's", "a\\b", "a\nB=1"])
-def test_what_no_line_can_hold_is_refused_by_its_name(example: str, value: str) -> None:
+def test_a_value_that_fits_no_line_is_refused_by_name(example: str, value: str) -> None:
     with pytest.raises(EnvFileError, match=r"DOOR=.*: \.env cannot contain"):
         completed(example, "", {"DOOR": value})
 
 
 @pytest.mark.parametrize("file", ["include/airflow.env", "mlflow/server.env"])
-def test_shared_settings_hold_nothing_that_compose_reads_otherwise_than_the_embedded_stack(file: str) -> None:
+def test_shared_settings_read_the_same_in_compose_and_the_embedded_stack(file: str) -> None:
     lines = [line for line in (ROOT / file).read_text().splitlines() if line and not line.startswith("#")]
     assert lines
     assert [line for line in lines if re.search(r"""[$'"\\#]""", line)] == []
 
 
-def test_a_socket_that_is_not_there_is_named_with_the_remedy(example: str) -> None:
+def test_a_missing_socket_is_named_with_the_fix(example: str) -> None:
     with pytest.raises(
         EnvFileError, match=r"SOCK=/nowhere: No such file or directory; start Docker, or set its socket"
     ):

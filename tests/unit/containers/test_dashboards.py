@@ -35,12 +35,12 @@ def _said_by(rule: dict[str, Any]) -> re.Pattern[str]:
 
 
 @pytest.mark.parametrize("metric", sorted(_asked_of_kafka()))
-def test_what_a_panel_asks_of_a_broker_is_what_the_exporter_says(metric: str) -> None:
+def test_every_broker_metric_of_a_panel_is_exported(metric: str) -> None:
     assert any(_said_by(rule).fullmatch(metric) for rule in _exporter()["rules"])
 
 
 @pytest.mark.parametrize("rule", _exporter()["rules"], ids=lambda rule: str(rule["name"]))
-def test_what_the_exporter_says_is_shown_by_a_panel(rule: dict[str, Any]) -> None:
+def test_every_exported_metric_is_shown_by_a_panel(rule: dict[str, Any]) -> None:
     assert any(_said_by(rule).fullmatch(metric) for metric in _asked_of_kafka())
 
 
@@ -52,7 +52,7 @@ def test_a_bean_that_is_read_has_a_rule(bean: str) -> None:
     assert any(re.fullmatch(pattern, said) for pattern in patterns)
 
 
-def test_what_a_panel_asks_of_airflow_is_what_its_scheduler_may_send() -> None:
+def test_every_airflow_metric_of_a_panel_may_be_sent_by_the_scheduler() -> None:
     compose = yaml.safe_load((ROOT / "docker-compose.yaml").read_text(encoding="utf-8"))
     allowed = compose["services"]["airflow-scheduler"]["environment"]["AIRFLOW__METRICS__METRICS_ALLOW_LIST"]
     sent = re.compile(allowed.replace("$$", "$").replace(r"\.", "_").replace(",", "|"))
@@ -69,7 +69,7 @@ def test_every_panel_asks_the_provisioned_source() -> None:
     assert {panel["datasource"]["uid"] for panel in panels} == uids
 
 
-def test_panels_of_a_dashboard_are_told_apart_and_do_not_overlap() -> None:
+def test_panels_of_a_dashboard_have_distinct_names_and_do_not_overlap() -> None:
     for dashboard in dashboards().values():
         panels = dashboard["panels"]
         assert len({panel["id"] for panel in panels}) == len({panel["title"] for panel in panels}) == len(panels)
@@ -82,7 +82,7 @@ def test_panels_of_a_dashboard_are_told_apart_and_do_not_overlap() -> None:
         assert len(set(cells)) == len(cells)
 
 
-def test_rates_are_taken_over_what_grafana_finds_fit() -> None:
+def test_rates_use_grafanas_rate_interval() -> None:
     panels = [panel for dashboard in dashboards().values() for panel in dashboard["panels"]]
     rates = [target["expr"] for panel in panels for target in panel["targets"] if "rate(" in target["expr"]]
     assert rates

@@ -36,7 +36,7 @@ def test_the_charts_own_schema_accepts_them(values: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_the_schema_refuses_what_the_chart_does_not_know(values: dict[str, Any]) -> None:
+def test_the_schema_refuses_keys_unknown_to_the_chart(values: dict[str, Any]) -> None:
     for unknown in ({"schduler": {}}, {"uid": "nobody"}, {"data": {"metadataSecret": "x"}}):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate({**values, **unknown}, json.loads(SCHEMA.read_text(encoding="utf-8")))

@@ -74,19 +74,19 @@ def chosen(study: Tune, measured: list[Repetition], in_force_id: str | None = OT
     return choose(study, candidates(FAST), [*baseline(phase="choice"), *measured], in_force_id).configuration_id
 
 
-def test_a_candidate_that_beats_the_baseline_but_not_what_is_in_force_is_not_chosen():
+def test_a_candidate_that_beats_the_baseline_but_not_the_active_settings_is_not_chosen():
     measured = [*fast(80, 25, "choice"), *other(50, 30, "choice")]
     assert (chosen(study_of(), measured), chosen(study_of(), measured, None)) == (OTHER_ID, FAST_ID)
 
 
-def test_a_baseline_that_beats_what_is_in_force_is_chosen_like_any_candidate_unless_it_breaks_a_constraint():
+def test_a_baseline_that_beats_the_active_settings_is_chosen_like_any_candidate_unless_it_breaks_a_constraint():
     strict = study_of().model_copy(update={"constraints": [Constraint.parse("batch.size >= 20000")]})
     measured = [*fast(300, 5, "choice"), *other(200, 10, "choice")]
     assert chosen(study_of(), measured) == study_of().baseline_id()
     assert chosen(strict, measured) == OTHER_ID
 
 
-def test_settings_in_force_that_miss_a_limit_do_not_compete():
+def test_active_settings_that_miss_a_limit_do_not_compete():
     limited = study_of().model_copy(update={"limits": [Limit.parse("p95_latency_ms <= 90")]})
     measured = [*baseline(phase="choice"), *fast(80, 21, "choice"), *other(95, 60, "choice")]
     choice = choose(limited, candidates(FAST), measured, OTHER_ID)
@@ -94,7 +94,7 @@ def test_settings_in_force_that_miss_a_limit_do_not_compete():
     assert [str(each.limit) for each in choice.in_force_limits_missed] == ["p95_latency_ms <= 90"]
 
 
-def test_better_than_the_baseline_and_worse_than_what_is_in_force_leaves_that_in_force():
+def test_better_than_the_baseline_and_worse_than_the_active_settings_keeps_them_active():
     decision = decided([*baseline(), *fast(80, 25), *other(50, 30)])
     assert decision.verdict == "keep_harmed"
     assert decision.recommended_configuration_id == OTHER_ID
@@ -106,7 +106,7 @@ def test_better_than_the_baseline_and_worse_than_what_is_in_force_leaves_that_in
     assert over_baseline["throughput_mib_s"] == pytest.approx(0.25, abs=0.01)
 
 
-def test_no_better_than_what_is_in_force_leaves_that_in_force_with_a_verdict_of_its_own():
+def test_no_better_than_the_active_settings_keeps_them_active_with_its_own_verdict():
     decision = decided([*baseline(blocks=20), *fast(50, 30, blocks=20), *other(50, 30, blocks=20)])
     assert decision.verdict == "keep_no_gain"
     assert headline_of(decision) == "KEEP THE ACTIVE SETTINGS: no relevant difference"
@@ -117,7 +117,7 @@ def test_no_better_than_what_is_in_force_leaves_that_in_force_with_a_verdict_of_
     assert f"batch.size={OTHER['batch.size']}" in text
 
 
-def test_better_than_what_is_in_force_replaces_it_and_the_change_against_the_baseline_stands_beside():
+def test_better_than_the_active_settings_replaces_them_and_shows_the_change_against_the_baseline():
     decision = decided([*baseline(), *fast(40, 40), *other(50, 30)])
     assert decision.verdict == "recommended"
     assert reason_of(decision) == "In fresh blocks, p95 latency and throughput improved over active version 3."
@@ -142,7 +142,7 @@ def test_the_baseline_as_the_pick_goes_back_to_it():
     assert decision.pick_counts == decision.baseline_counts
 
 
-def test_settings_in_force_that_break_a_rule_of_today_are_named_on_the_card():
+def test_active_settings_that_break_a_current_constraint_are_named_on_the_card():
     limited = study_of().model_copy(update={"limits": [Limit.parse("throughput_mib_s >= 35")]})
     decision = decided([*baseline(), *fast(40, 40), *other(50, 30)], study=limited)
     assert decision.active_breaks_rules
@@ -150,7 +150,7 @@ def test_settings_in_force_that_break_a_rule_of_today_are_named_on_the_card():
     assert any(warning in each for each in warnings_of(decision))
 
 
-def test_settings_in_force_that_do_not_count_are_named_with_the_difference():
+def test_active_settings_that_do_not_count_are_named_with_the_difference():
     found = FoundActiveSettings(newest_version=2, left_out=["workload.keys: 0 then, 10 now"])
     decision = decided([*baseline(), *fast(50, 30)], found=found)
     assert decision.in_force is None
@@ -158,7 +158,7 @@ def test_settings_in_force_that_do_not_count_are_named_with_the_difference():
     assert "version 2 is active but was not the reference here: workload.keys: 0 then, 10 now." in notes_of(decision)
 
 
-def test_settings_in_force_that_lose_records_do_not_compete_and_are_a_persons_matter():
+def test_active_settings_that_lose_records_do_not_compete_and_need_approval():
     lossy = [each.model_copy(update={"outcome": "records_lost"}) for each in other(50, 60, "choice")[:1]]
     assert chosen(study_of(), [*fast(80, 25, "choice"), *other(50, 60, "choice")[1:], *lossy]) == FAST_ID
     gain = [*baseline(), *fast(40, 40), *other(50, 30)]
@@ -177,7 +177,7 @@ def test_a_little_worse_than_each_version_before_does_not_add_up_unasked():
     assert headline_of(decision) == "APPROVAL REQUIRED: better, but a regression is possible"
 
 
-def test_harm_over_the_baseline_is_said_after_the_blocks_that_hold_both():
+def test_regression_against_the_baseline_is_reported_after_the_blocks_with_both():
     decision = decided([*baseline(100, 20, blocks=12), *fast(125, 60, blocks=12), *other(140, 30)])
     assert decision.blocks_used == 10
     assert re.search(
@@ -204,7 +204,7 @@ def test_a_claim_of_the_gain_blocks_that_final_ones_contradict_is_withdrawn():
     assert decision.verdict == "ask_a_person"
 
 
-def test_the_widest_values_beside_a_version_of_two_digits_keep_the_card_within_its_columns():
+def test_the_widest_values_and_a_two_digit_version_keep_the_card_within_its_columns():
     decision = decided([*baseline(), *fast(40, 40), *other(50, 30)])
     wide = {
         name: [gain.model_copy(update=WIDEST) for gain in getattr(decision, name)]

@@ -78,7 +78,7 @@ def test_a_weaker_durability_than_accepted_and_too_few_valid_repetitions_are_nev
     assert chosen_from(study, fast(50, 30)[:4]) == study.baseline_id()
 
 
-def test_equal_candidates_are_told_apart_by_their_id_whatever_the_order():
+def test_ties_are_broken_by_id_whatever_the_order():
     choice = [*other(50, 30), *baseline(phase="choice"), *fast(50, 30)]
     for names, measured in (((FAST, OTHER), choice), ((OTHER, FAST), choice[::-1])):
         assert choose(study_of(), candidates(*names), measured).configuration_id == min(FAST_ID, OTHER_ID)
@@ -159,7 +159,7 @@ def test_a_candidate_that_misses_a_limit_is_not_chosen_however_large_its_gain():
     assert chosen_from(with_limits("throughput_mib_s >= 30"), fast(50, 25), other(70, 80)) == OTHER_ID
 
 
-def test_where_none_keeps_the_limits_the_nearest_is_named_with_what_it_misses():
+def test_without_a_candidate_within_limits_the_nearest_is_named_with_its_misses():
     study = with_limits("p95_latency_ms <= 40", "throughput_mib_s >= 30")
     choice = [*baseline(phase="choice"), *fast(50, 25), *other(44, 29)]
     chosen = choose(study, candidates(FAST, OTHER), choice)

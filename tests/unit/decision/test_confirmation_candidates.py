@@ -106,7 +106,7 @@ def test_in_rounds_half_of_the_points_are_the_best_that_was_measured():
     assert len(of_front) > 0
 
 
-def test_objectives_without_a_model_are_left_out_of_the_roles():
+def test_objectives_without_a_model_are_excluded_from_the_roles():
     front = front_from(recorded()).assign(estimated_latency_cv=np.nan, estimated_throughput_cv=np.nan)
     roles = select_candidates(front, recorded(), STUDY, 6).chosen_as.explode()
     assert set(roles) == {"best_p95_latency_ms", "best_throughput_mib_s", "knee", "spread"}
@@ -117,14 +117,14 @@ def losses_by_hand(rows: pd.DataFrame) -> np.ndarray:
     return np.column_stack([(each - each.min()) / (each.max() - each.min()) for each in columns])
 
 
-def test_the_knee_is_the_point_nearest_to_the_best_of_all_objectives_at_once():
+def test_the_knee_is_the_point_nearest_to_the_best_of_all_objectives():
     others = recorded()[~recorded().is_baseline]
     picked = select_candidates(front_from(recorded()), recorded(), STUDY, 12)
     [knee] = [row.configuration_id for row in picked.itertuples() if "knee" in row.chosen_as]
     assert knee == others.configuration_id.iloc[int(np.argmin((losses_by_hand(others) ** 2).sum(axis=1)))]
 
 
-def test_what_fills_up_is_the_measured_front_first_then_what_is_nearest_and_never_stands_on_the_estimated_front():
+def test_fill_candidates_are_the_measured_front_then_the_nearest_and_never_on_the_estimated_front():
     allowed = recorded()[~recorded().is_baseline & (recorded().acks == "all") & recorded().feasible]
     losses = losses_by_hand(allowed)
     beaten = np.array([((losses <= one).all(axis=1) & (losses < one).any(axis=1)).any() for one in losses])

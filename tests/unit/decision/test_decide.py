@@ -128,14 +128,14 @@ def test_more_throughput_at_the_price_of_latency_keeps_the_baseline(to_the_milli
     assert "made p95 latency worse, although throughput improved" in reason_of(decision)
 
 
-def test_equal_latencies_to_the_millisecond_stand_against_a_gain_only_where_a_millisecond_is_much():
+def test_equal_latencies_to_the_millisecond_rule_out_a_gain_only_if_a_millisecond_is_large():
     for p95_ms, verdict in ((1.0, "ask_a_person"), (20.0, "recommended")):
         still = repetitions(study_of().baseline_configuration(), [p95_ms] * 10, around(20, seed=3))
         decision = decided(study_of(), [*still, *repetitions(FAST, [p95_ms] * 10, around(30))])
         assert decision.verdict == verdict
 
 
-def test_no_difference_keeps_the_baseline_and_is_told_from_what_the_budget_does_not_resolve():
+def test_no_difference_keeps_the_baseline_and_differs_from_inconclusive():
     for spread, p95 in ((0.03, "no difference shown"), (0.5, "not resolved")):
         pick = repetitions(FAST, around(100, spread, seed=5, blocks=20), around(20, seed=6, blocks=20))
         decision = decided(study_of(), [*baseline(blocks=20), *pick])
@@ -149,7 +149,7 @@ def test_no_difference_keeps_the_baseline_and_is_told_from_what_the_budget_does_
     assert {gain.resolution for gain in decided(study_of(), [*baseline(), *noisy]).main_gains} == {"not resolved"}
 
 
-def test_gain_blocks_in_which_the_load_tool_set_the_pace_are_counted_on_both_sides():
+def test_gain_blocks_limited_by_the_load_generator_are_counted_on_both_sides():
     gain = measured()
     for at in (0, 10, 11):
         gain[at] = gain[at].with_values({"generator_bound": "the sending thread never waited"})
@@ -165,7 +165,7 @@ def test_records_lost_in_a_gain_block_keep_the_baseline_however_fast_it_was():
     assert decision.pick_counts.lost_records == 1
 
 
-def test_stability_that_was_given_up_is_said():
+def test_a_stability_trade_off_is_reported():
     unsteady = repetitions(FAST, around(50, blocks=30), around(40, spread=0.3, blocks=30))
     decision = decided(study_of(), [*baseline(blocks=30), *unsteady])
     assert decision.verdict == "recommended"
@@ -204,7 +204,7 @@ def with_limits(*limits: str) -> Study:
     return study_of().model_copy(update={"limits": [Limit.parse(text) for text in limits]})
 
 
-def test_a_pick_that_misses_a_limit_in_fresh_blocks_is_not_recommended_and_the_number_is_said():
+def test_a_pick_that_misses_a_limit_in_fresh_blocks_is_not_recommended_and_the_number_is_shown():
     gain = measured()
     assert decided(with_limits("p95_latency_ms <= 50.1"), gain).verdict == "recommended"
     decision = decided(with_limits("p95_latency_ms <= 40", "throughput_mib_s >= 25"), gain)
@@ -247,7 +247,7 @@ def test_steadiness_alone_is_a_gain_only_where_the_study_asks_for_it():
     assert decided(study_of(), [*unsteady, *steadier]).verdict == "keep_no_gain"
 
 
-def test_what_stays_unresolved_says_how_many_blocks_would_tell():
+def test_an_inconclusive_result_gives_the_blocks_needed():
     noisy = repetitions(FAST, around(90, spread=0.3, seed=5), around(30, seed=6))
     decision = decided(study_of(), [*baseline(), *noisy])
     gains = {gain.objective: gain for gain in decision.gains}
@@ -277,7 +277,9 @@ def test_a_stored_decision_with_a_durability_that_there_is_not_is_refused_by_its
 
 
 @pytest.mark.parametrize(("acks", "promise", "weaker"), [("all", "acks_all_idempotent", False), ("1", "acks_1", True)])
-def test_a_decision_says_what_its_pick_promises_and_whether_that_is_less(acks: str, promise: str, weaker: bool) -> None:
+def test_a_decision_states_its_picks_durability_guarantee_and_whether_it_is_weaker(
+    acks: str, promise: str, weaker: bool
+) -> None:
     pick = {**FAST, "acks": acks}
     gain = [*baseline(), *repetitions(pick, around(50), around(30))]
     choice = Choice(configuration_id=configuration_id(pick), chosen_by="balanced_gain")
@@ -286,7 +288,7 @@ def test_a_decision_says_what_its_pick_promises_and_whether_that_is_less(acks: s
     assert decision.weaker_than_baseline is weaker
 
 
-def test_what_either_side_lost_or_failed_is_counted_apart_and_of_no_pick_nothing() -> None:
+def test_losses_and_failures_are_counted_per_side_and_none_without_a_pick() -> None:
     gain = measured()
     gain[0] = gain[0].model_copy(update={"outcome": "records_lost"})
     gain[1] = gain[1].model_copy(update={"outcome": "records_duplicated"})

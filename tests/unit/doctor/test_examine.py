@@ -52,13 +52,13 @@ def test_without_a_cluster_this_machine_is_judged_and_the_brokers_are_not_readab
     assert {(finding.verdict, finding.reason) for finding in brokers} == {("not_readable", "no_cluster")}
 
 
-def test_every_check_gets_one_verdict_and_only_what_is_not_met_a_fix(alone: DoctorReport, guide: Guide) -> None:
+def test_every_check_gets_one_verdict_and_only_unmet_ones_a_fix(alone: DoctorReport, guide: Guide) -> None:
     assert [finding.check.id for finding in alone.findings] == [check.id for check in guide.checks]
     assert sum(alone.count(verdict) for verdict in VERDICTS) == len(guide.checks)
     assert {finding.verdict for finding in alone.findings if finding.check.fix} == {"not_met"}
 
 
-def test_a_producers_file_is_judged_with_kafkas_defaults_and_its_secrets_are_not_told(
+def test_a_producers_file_is_judged_with_kafkas_defaults_and_its_secrets_are_hidden(
     guide: Guide, tmp_path: Path
 ) -> None:
     file = tmp_path / "producer.properties"
@@ -116,7 +116,7 @@ def test_a_consumers_file_that_kafka_refuses_is_refused(guide: Guide, tmp_path: 
 
 
 @pytest.mark.parametrize("option", ["topic", "group", "kafka_config"])
-def test_what_only_a_cluster_can_answer_is_refused_without_one(guide: Guide, option: str) -> None:
+def test_checks_that_need_a_cluster_are_refused_without_one(guide: Guide, option: str) -> None:
     with pytest.raises(BadInputError, match=rf"^{option.upper()}=x needs a cluster; pass KAFKA="):
         examine(DoctorRequest.model_validate({option: "x"}), guide, load_settings())
 
@@ -134,7 +134,7 @@ def test_a_brokers_settings_are_read_wherever_it_runs(guide: Guide) -> None:
     assert readings["zookeeper.connect"].reason == "not_told"
 
 
-def test_a_user_who_may_not_ask_is_told_so(guide: Guide) -> None:
+def test_a_user_without_rights_gets_a_clear_error(guide: Guide) -> None:
     denied = places(configs=None, denied=frozenset({"broker", "topic", "group"}))
     reasons = {
         check.reads.source: read(check, denied).reason
@@ -151,7 +151,7 @@ def test_log_folders_are_a_list() -> None:
     assert facts.log_folders(2) == []
 
 
-def test_a_broker_of_another_address_or_without_a_process_of_its_own_is_not_here() -> None:
+def test_a_broker_with_another_address_or_without_a_process_is_not_local() -> None:
     closed = Broker(id=2, host="127.0.0.1", port=1, rack=None)
     unknown = Broker(id=3, host="no-such-host.invalid", port=9092, rack=None)
     assert local_brokers([ELSEWHERE, closed, unknown]) == []

@@ -53,11 +53,11 @@ def test_a_producers_defaults_are_those_of_kafka(guide: Guide) -> None:
             assert check.reads.default == DEFAULTS[check.reads.name], check.id
 
 
-def test_every_check_says_where_the_guide_says_so(guide: Guide) -> None:
+def test_every_check_cites_the_guide(guide: Guide) -> None:
     assert all(check.section and check.title for check in guide.checks)
 
 
-def test_what_depends_on_link_or_memory_says_for_which_the_guide_sized_it(guide: Guide) -> None:
+def test_advice_that_depends_on_link_or_memory_gives_the_size_assumed_by_the_guide(guide: Guide) -> None:
     sized = {check.id: check.sized_for for check in guide.checks if check.sized_for}
     of_link = {id_ for id_, sized_for in sized.items() if sized_for.link_mbit_s}
     assert all(sized_for.memory_gb for sized_for in sized.values())

@@ -60,7 +60,7 @@ def test_a_folder_lies_on_the_nearest_mount_above_it(host: Host) -> None:
     assert host.mount_of("/var/lib/kafka/later/x").device == "8:17"
 
 
-def test_of_a_mounts_options_only_those_that_bear_on_speed_are_told(host: Host) -> None:
+def test_only_mount_options_that_affect_speed_are_shown(host: Host) -> None:
     assert host.mount_of("/var/lib/kafka").options == "rw,noatime,nodiratime,allocsize=65536k"
     assert host.mount_of("/mnt/a share/x").options == "rw"
 

@@ -39,12 +39,12 @@ def test_an_option_is_read_and_the_last_one_holds(options: list[str], found: dic
     assert jvm_options(["java", *options, *PROGRAM], HERE) == found
 
 
-def test_what_may_be_a_secret_is_not_kept() -> None:
+def test_possible_secrets_are_not_kept() -> None:
     argv = ["java", "-Djavax.net.ssl.keyStorePassword=hunter2", "-XX:OnError=mail hunter2", "-Xlog:gc:file=hunter2.log"]
     assert jvm_options([*argv, *PROGRAM], HERE) == {"gc_log": True}
 
 
-def test_what_stands_behind_the_main_class_is_the_programs() -> None:
+def test_arguments_after_the_main_class_belong_to_the_program() -> None:
     assert jvm_options(["java", *PROGRAM, "-Xmx8g"], HERE) == {}
 
 

@@ -66,7 +66,7 @@ def test_no_line_of_text_is_wider_than_a_terminal_of_110_columns() -> None:
     assert max(map(len, report_text(report).splitlines())) <= 110
 
 
-def test_the_page_escapes_what_the_cluster_and_the_guide_say() -> None:
+def test_the_page_escapes_text_from_the_cluster_and_the_guide() -> None:
     finding = finding_of({"equals": NASTY}, f"{NASTY}!", title=NASTY, fix=NASTY, note=NASTY, section=f'"{NASTY}')
     page = doctor_page(report_of(finding).model_copy(update={"kafka": NASTY, "source": NASTY}))
     assert "<script" not in page

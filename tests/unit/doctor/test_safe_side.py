@@ -126,7 +126,7 @@ def on_the_safe_side(guide: Guide) -> list[Finding]:
     ]
 
 
-def test_what_protects_something_has_safe_values_here_and_nothing_else(guide: Guide) -> None:
+def test_exactly_the_protective_checks_have_safe_values(guide: Guide) -> None:
     assert {check.id for check in guide.checks if check.protects != "nothing"} == SAFE.keys()
 
 
@@ -159,7 +159,7 @@ def test_no_surface_shows_a_fix_on_the_safe_side(guide: Guide) -> None:
         ("dirty_ratio", 20, "durability"),
     ],
 )
-def test_what_is_safer_than_the_guide_is_said_beside_the_guides_value(
+def test_a_safer_value_than_the_guides_is_shown_with_the_guides(
     guide: Guide, check_id: str, value: Plain, protects: str
 ) -> None:
     finding = judge(check_named(guide, check_id), reading_of(value), LARGE)
@@ -182,7 +182,7 @@ def test_what_is_safer_than_the_guide_is_said_beside_the_guides_value(
         ("retention_hours", 1, ""),
     ],
 )
-def test_what_is_less_safe_than_the_guide_is_told_the_safe_way_or_left_alone(
+def test_a_less_safe_value_than_the_guides_gets_safe_advice_or_none(
     guide: Guide, check_id: str, value: Plain, fix: str
 ) -> None:
     finding = judge(check_named(guide, check_id), reading_of(value), LARGE)
@@ -195,23 +195,21 @@ def test_one_broker_on_the_unsafe_side_has_the_fix_though_another_is_safer(guide
 
 
 @pytest.mark.parametrize("machine", [SMALL, replace(SMALL, link=FAST_LINK)], ids=["slow link", "fast link"])
-def test_kernel_and_java_are_told_to_take_no_memory_on_a_machine_that_has_little(
-    guide: Guide, machine: Circumstances
-) -> None:
+def test_kernel_and_java_get_no_memory_advice_on_a_small_machine(guide: Guide, machine: Circumstances) -> None:
     takers = [check for check in guide.checks if check.reads.source in ("sysctl", "jvm") and check.protects == "memory"]
     assert len(takers) >= 11
     findings = [judge(check, reading_of("1 1 1" if check.rule.each_at_least else 1), machine) for check in takers]
     assert [finding.check.id for finding in findings if finding.check.fix] == []
 
 
-def test_an_option_of_xfs_is_no_advice_for_another_file_system(guide: Guide) -> None:
+def test_an_xfs_option_is_not_advised_for_another_file_system(guide: Guide) -> None:
     allocsize = check_named(guide, "allocsize")
     assert judge(allocsize, reading_of("rw"), LARGE).verdict == "not_met"
     other = judge(allocsize, reading_of("rw"), replace(LARGE, file_systems=frozenset({"ext4"})))
     assert (other.verdict, other.check.fix) == ("not_applicable", "")
 
 
-def test_the_guides_own_value_is_met_and_said_with_what_it_risks(guide: Guide) -> None:
+def test_the_guides_own_value_is_met_and_shown_with_its_risk(guide: Guide) -> None:
     finding = judge(check_named(guide, "acks"), reading_of("1"), LARGE)
     assert finding.verdict == "met"
     assert " 1 (acks=1 may lose acknowledged records" in " ".join(report_text(report_of(finding)).split())

@@ -66,7 +66,7 @@ def test_small_batches_need_more_producers() -> None:
     assert "At least 41 producers" in sizing_text(sizing)
 
 
-def test_twice_the_brokers_halve_what_each_carries_and_keeps() -> None:
+def test_twice_the_brokers_halve_each_ones_traffic_and_storage() -> None:
     three, six = size_cluster(GUIDES), size_cluster(GUIDES.model_copy(update={"brokers": 6}))
     assert six.cluster == three.cluster
     assert six.broker_received_gb_s == three.broker_received_gb_s / 2

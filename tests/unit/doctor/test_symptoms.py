@@ -81,7 +81,7 @@ def test_nothing_measured_shows_nothing() -> None:
         ),
     ],
 )
-def test_a_plateau_is_traced_to_what_keeps_the_sender_waiting(
+def test_a_plateau_is_traced_to_the_senders_wait(
     settings: Mapping[str, str | int],
     batch_bytes: int,
     measured: Mapping[str, Sequence[float | str]],
@@ -95,7 +95,7 @@ def test_a_sender_that_does_not_wait_has_no_plateau() -> None:
     assert found({}, batch_size_avg_bytes=[16_384]) == {}
 
 
-def test_a_wait_that_only_kafkas_own_tool_told_of_counts() -> None:
+def test_a_wait_reported_only_by_kafkas_own_tool_counts() -> None:
     measured = {**CALM, "buffer_wait_s": [5.0], "records_sent": [100_000]}  # 10 s at 10,000 records/s
     del measured["buffer_wait_fraction"]
     (waited,) = diagnoses(measured, dict(DEFAULTS))
@@ -121,13 +121,13 @@ def test_a_wait_that_only_kafkas_own_tool_told_of_counts() -> None:
         ({}, {"gc_pause_longest_ms": [150], "later_gc_pause_longest_ms": [12], **AT_ONCE}, []),
     ],
 )
-def test_a_high_latency_is_traced_to_what_the_record_waited_for(
+def test_a_high_latency_is_traced_to_the_records_wait(
     settings: Mapping[str, str | int], measured: Mapping[str, Sequence[float]], causes: list[str]
 ) -> None:
     assert found(settings, **{"latency_p99_ms": [90, 100, 95], **measured}) == {"high_latency": causes}
 
 
-def test_what_a_group_waits_for_while_it_follows_explains_its_latency_and_its_lag_and_not_its_reading_of_a_full_topic():
+def test_a_live_groups_waits_explain_its_latency_and_lag_but_not_reading_a_full_topic():
     # The kept campaign impact_consumer: fetches took 264 ms while the topic was read, and its median p99 was 538 ms.
     settings: Mapping[str, str | int] = {"fetch.min.bytes": 1 << 20, "consumers": 6}
     reading = {"fetch_latency_avg_ms": [480], "poll_idle_fraction": [0.02], "records_per_fetch_avg": [900]}
@@ -139,7 +139,7 @@ def test_what_a_group_waits_for_while_it_follows_explains_its_latency_and_its_la
     assert found(settings, **no_lag, **following) == {"high_latency": ["fetch_waits"]}
 
 
-def test_full_polls_of_a_consumer_that_waits_for_records_are_what_a_lag_looks_like_and_not_its_cause() -> None:
+def test_full_polls_of_a_consumer_waiting_for_records_are_a_sign_of_lag_not_its_cause() -> None:
     lag = {
         "lag_slope_records_s": [500],
         **AT_ONCE,
@@ -159,11 +159,11 @@ def test_the_latency_of_a_load_as_fast_as_it_goes_is_its_queue_and_no_symptom() 
     assert found({}, latency_p99_ms=[1_500], queue_time_avg_ms=[900], paced_rate_records_s=[None]) == {}
 
 
-def test_a_single_bad_repetition_is_no_symptom() -> None:
+def test_a_single_bad_repetition_is_not_a_symptom() -> None:
     assert found({}, latency_p99_ms=[12, 500, 11]) == {}
 
 
-def test_a_full_buffer_that_holds_little_wants_memory_and_then_gives_up_no_records() -> None:
+def test_a_small_full_buffer_needs_memory_and_then_loses_no_records() -> None:
     full = {"buffer_wait_fraction": [0.1], "buffer_exhausted_records": [3]}
     assert found({}, **full, throughput_mib_s=[200]) == {"buffer_full": ["buffer_is_small"]}
     assert found({}, **full, throughput_mib_s=[3]) == {"buffer_full": ["max_block_reached"]}
@@ -206,7 +206,7 @@ LAG: Mapping[str, Sequence[float]] = {
         (6, 100, ["too_few_partitions"]),
     ],
 )
-def test_a_growing_lag_has_one_cause_or_two_that_a_comparison_of_polls_tells_apart(
+def test_a_growing_lag_has_one_cause_or_two_separated_by_comparing_polls(
     consumers: int, records_per_fetch: int, causes: list[str]
 ) -> None:
     seen = {**LAG, "live_records_per_fetch_avg": [records_per_fetch]}
@@ -221,7 +221,7 @@ def test_a_lag_that_rises_and_falls_with_each_fetch_does_not_grow() -> None:
     assert "growing_lag" in found({}, **seen, lag_slope_error_records_s=[5])
 
 
-def test_two_causes_that_fit_are_said_with_the_comparison_that_tells_them_apart() -> None:
+def test_two_matching_causes_are_named_with_the_comparison_that_separates_them() -> None:
     (behind,) = diagnoses({**CALM, **LAG}, {**DEFAULTS, **CONSUMER})
     assert [diagnosis_text(behind), *map(cause_text, behind.causes)] == [
         "Growing lag: 5 % of the records sent are not consumed in time. Two causes fit. Compare max.poll.records to "
@@ -232,7 +232,7 @@ def test_two_causes_that_fit_are_said_with_the_comparison_that_tells_them_apart(
     ]
 
 
-def test_the_guides_four_symptoms_are_rules_and_every_cause_says_what_acts_on_it() -> None:
+def test_the_guides_four_symptoms_are_rules_and_every_cause_names_its_fix() -> None:
     rules = [rule for rules in MEASUREMENTS for rule in rules]
     assert [rule.code for rule in rules] == list(get_args(SymptomCode))
     assert [cause.code for rule in rules for cause in rule.causes] == list(get_args(CauseCode))

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.fast
         ({"cores_times": 0.5}, [4], [8]),
     ],
 )
-def test_a_rule_tells_the_values_that_keep_it_from_those_that_break_it(
+def test_a_rule_separates_valid_values_from_invalid_ones(
     rule: dict[str, Any], kept: list[Plain | None], broken: list[Plain | None]
 ) -> None:
     assert [finding_of(rule, value).verdict for value in kept] == ["met"] * len(kept)
@@ -47,7 +47,7 @@ def test_one_broker_that_breaks_the_rule_is_enough() -> None:
     assert finding_of({"equals": 8}, 8, 1, reason="brokers_elsewhere").verdict == "not_met"
 
 
-def test_what_holds_for_some_brokers_while_others_cannot_be_read_is_not_called_met() -> None:
+def test_a_check_met_by_some_brokers_and_unreadable_on_others_is_not_met() -> None:
     found = finding_of({"equals": 8}, 8, reason="brokers_elsewhere")
     assert (found.verdict, found.reason) == ("not_readable", "brokers_elsewhere")
 
@@ -78,7 +78,7 @@ def test_a_half_core_is_a_whole_thread() -> None:
         ({}, None, "not_applicable"),
     ],
 )
-def test_what_is_gone_from_kafka_does_not_apply(since: dict[str, str], version: str | None, verdict: str) -> None:
+def test_settings_removed_from_kafka_do_not_apply(since: dict[str, str], version: str | None, verdict: str) -> None:
     check = check_of({"looked_at": True}, not_applicable={**since, "why": "it is gone"})
     assert (
         judge(check, reading_of("zk1:2181"), replace(HERE, kafka_version=version, linux_version=None)).verdict
@@ -86,7 +86,7 @@ def test_what_is_gone_from_kafka_does_not_apply(since: dict[str, str], version: 
     )
 
 
-def test_what_is_gone_from_todays_linux_does_not_apply() -> None:
+def test_settings_removed_from_linux_do_not_apply() -> None:
     check = check_of({"any_word": ["nobarrier"]}, not_applicable={"linux_from": "4.19", "why": "it is gone"})
     assert judge(check, reading_of("rw"), HERE).verdict == "not_applicable"
     assert judge(check, reading_of("rw"), replace(HERE, linux_version="4.9.0-el7")).verdict == "not_met"
@@ -140,7 +140,7 @@ def test_the_memory_that_the_guide_sizes_a_value_for_is_said() -> None:
 @pytest.mark.parametrize(
     ("memory_gb", "verdict"), [(64.0, "not_met"), (63.9, "not_applicable"), (None, "not_readable")]
 )
-def test_a_heap_for_64_gb_is_no_advice_for_a_broker_with_less(memory_gb: float | None, verdict: str) -> None:
+def test_a_heap_for_64_gb_is_not_advised_for_a_smaller_broker(memory_gb: float | None, verdict: str) -> None:
     heap = check_of({"between": [6 << 30, 8 << 30]}, sized_for={"memory_gb": 64})
     assert judge(heap, reading_of(512 << 20), replace(HERE, memory_gb_per_broker=memory_gb)).verdict == verdict
 

@@ -109,13 +109,13 @@ def test_a_question_is_repeated_until_passing_trouble_is_over(server: Server, cl
     assert server.asked[1:] == ["GET /api/v2/dags/d/dagRuns/r%201"] * 2
 
 
-def test_what_does_the_same_when_it_arrives_twice_is_repeated_too(server: Server, client: AirflowClient) -> None:
+def test_idempotent_requests_are_retried_too(server: Server, client: AirflowClient) -> None:
     server.answers = [(500, {"detail": "Database error"}), (200, {})]
     client.stop("d", "r")
     assert server.asked[1:] == ["PATCH /api/v2/dags/d/dagRuns/r"] * 2
 
 
-def test_trouble_that_does_not_pass_is_told_in_airflows_words(server: Server) -> None:
+def test_persistent_errors_are_reported_in_airflows_words(server: Server) -> None:
     server.answers = [(503, {"detail": "the database\n is locked"})]
     said = r"refused PATCH .*/dagRuns/r: HTTP 503: the database is locked$"
     with (
@@ -164,7 +164,7 @@ def test_a_run_that_exists_before_it_was_asked_for_is_refused(server: Server, cl
 
 
 @pytest.mark.parametrize("status", [400, 422])
-def test_a_refused_parameter_is_the_users_to_mend_in_airflows_words(
+def test_a_refused_parameter_is_the_users_to_fix_in_airflows_words(
     server: Server, client: AirflowClient, status: int
 ) -> None:
     server.answers = [(status, {"detail": "seed: must be a number"})]
@@ -172,16 +172,14 @@ def test_a_refused_parameter_is_the_users_to_mend_in_airflows_words(
         client.trigger("d", {"seed": "x"}, "r")
 
 
-def test_a_request_that_airflow_cannot_read_is_refused_by_the_name_of_what_it_cannot(
-    server: Server, client: AirflowClient
-) -> None:
+def test_a_request_that_airflow_cannot_read_is_refused_naming_the_field(server: Server, client: AirflowClient) -> None:
     problem = {"type": "string_type", "loc": ["body", "dag_run_id"], "msg": "must be a string", "input": 7, "url": "…"}
     server.answers = [(422, {"detail": [problem, {**problem, "loc": ["body", "conf"], "input": None}]})]
     with pytest.raises(BadInputError, match=r"^dag_run_id: 7: must be a string; conf: None: must be a string$"):
         client.trigger("d", {}, "r")
 
 
-def test_what_is_not_there_is_none_and_stopping_it_is_no_error(server: Server, client: AirflowClient) -> None:
+def test_a_missing_run_is_none_and_stopping_it_is_not_an_error(server: Server, client: AirflowClient) -> None:
     server.answers = [(404, {"detail": "no such thing"})] * 3
     assert client.dag("d") is None
     assert client.xcom("d", "r", "t", "manifest") is None

@@ -51,7 +51,7 @@ def test_the_fetched_one_runs_with_the_libraries_and_fonts_that_came_with_it(tmp
 
 
 @pytest.mark.usefixtures("path")
-def test_without_any_the_remedy_is_said(tmp_path: Path) -> None:
+def test_without_any_the_fix_is_shown(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="`make test` fetches one, or put chromium on the PATH"):
         browser_command(tmp_path / "fetched")
 

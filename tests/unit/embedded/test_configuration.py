@@ -29,7 +29,7 @@ def test_credentials_come_back_as_written_from_a_file_of_mode_600(tmp_path: Path
     assert (tmp_path / "secrets.env").stat().st_mode & 0o777 == 0o600
 
 
-def test_every_password_and_key_is_drawn_anew() -> None:
+def test_every_password_and_key_is_newly_generated() -> None:
     one, other = vars(Credentials()), vars(Credentials())
     secret = [name for name in one if name.endswith(("password", "secret_key", "jwt_secret", "fernet_key"))]
     assert len(secret) == 12
@@ -66,7 +66,7 @@ def test_every_program_is_known_by_the_stacks_home_and_the_brokers_keep_their_da
     assert brokers == {tmp_path / "brokers" / f"kafka-{number}" for number in (1, 2, 3)}
 
 
-def test_airflow_alone_is_told_whom_to_notify_and_by_which_connections(
+def test_only_airflow_gets_the_notification_recipients_and_connections(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connection = "smtp://ops:s%3Bcret@mail.example.org:587/?from_email=kafka%40example.org"
@@ -132,7 +132,7 @@ class HalfBroken(Supervisor):
             raise StackError("two: NOT_RUNNING")
 
 
-def test_a_mend_that_fails_says_why_and_stops_only_what_it_started(
+def test_a_failed_repair_says_why_and_stops_only_what_it_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lifecycle, "migrate_database", lambda _: None)
@@ -167,7 +167,7 @@ def test_the_process_manager_reads_arguments_and_values_as_they_were_meant(tmp_p
         ("a", 'a"b', "VALUE: supervisord accepts no value with a double quote"),
     ],
 )
-def test_what_the_process_manager_cannot_take_is_refused(tmp_path: Path, argument: str, value: str, said: str) -> None:
+def test_unusable_process_manager_values_are_refused(tmp_path: Path, argument: str, value: str, said: str) -> None:
     with pytest.raises(StackError, match=said):
         render_configuration(tmp_path, [Program("one", "all", ["true", argument], tmp_path, {"VALUE": value})])
 

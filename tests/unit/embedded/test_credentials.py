@@ -116,7 +116,7 @@ def test_the_late_end_of_an_earlier_run_leaves_the_copy_of_the_run_that_came_aft
     assert not (tmp_path / "c.properties").exists()
 
 
-def test_nobody_is_asked_for_runs_where_there_is_no_copy(tmp_path: Path) -> None:
+def test_no_runs_are_requested_without_a_copy(tmp_path: Path) -> None:
     def fail() -> list[str]:
         raise AssertionError
 

@@ -133,7 +133,7 @@ def test_commands_to_try_are_named_as_the_user_types_them(
     ]
 
 
-def test_the_first_screen_of_a_single_case_ends_with_its_whole_card_in_80_columns(
+def test_the_first_screen_of_a_single_case_ends_with_its_full_card_in_80_columns(
     store: FolderStore, stack: Stack
 ) -> None:
     cards = Cards.model_validate_json(store.get(KEYS.report("cards.json")))

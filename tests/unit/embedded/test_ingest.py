@@ -111,7 +111,7 @@ def test_delimiter_and_encoding_reach_the_tool_as_it_names_them(tmp_path: Path) 
     assert (wanted.delimiter, wanted.encoding) == ("\t", "latin_1")
 
 
-def test_the_reply_counts_what_was_sent_now_and_what_is_there(tmp_path: Path) -> None:
+def test_the_reply_counts_records_sent_now_and_records_present(tmp_path: Path) -> None:
     sent = IngestionOutput.model_construct(rows_acknowledged=3, elapsed_s=1.5, resumptions=0)
     found = RowsFound(rows=7, hash="0" * 32, malformed=1, blank_lines=2)
     held = CheckOutput(file=found, topic=found.model_copy(update={"malformed": 0, "blank_lines": 0}))

@@ -30,7 +30,7 @@ def test_each_variable_changes_its_own_port_alone() -> None:
         ("KAFKA_PARETO_KAFKA_PORTS", "19092"),
     ],
 )
-def test_a_value_that_is_no_port_is_refused_by_name(variable: str, value: str) -> None:
+def test_an_invalid_port_is_refused_by_name(variable: str, value: str) -> None:
     with pytest.raises(ValueError, match=f"{variable}={value}: must be"):
         read_ports({variable: value})
 

@@ -75,7 +75,7 @@ def test_a_machine_with_everything_has_no_problem(machine: Path) -> None:
         ("setpriv", "setpriv is missing: install util-linux", "util-linux"),
     ],
 )
-def test_a_missing_tool_is_one_line_with_its_remedy(machine: Path, tool: str, message: str, package: str) -> None:
+def test_a_missing_tool_is_one_line_with_its_fix(machine: Path, tool: str, message: str, package: str) -> None:
     (machine / tool).unlink()
     [problem] = _problems(machine)
     assert message in problem.text
@@ -175,7 +175,7 @@ def test_maven_is_not_asked_for_once_kafka_is_installed(machine: Path) -> None:
         (True, False, "", 4),
     ],
 )
-def test_the_disk_must_hold_what_is_installed_and_what_the_study_quick_sends(
+def test_the_disk_must_fit_the_installation_and_the_data_of_quick(
     machine: Path, is_installed: bool, runs: bool, study: str, needed_gib: int
 ) -> None:
     tools = machine.parent / "tools"
@@ -233,7 +233,7 @@ def _preflight(option: str, environment: dict[str, str]) -> subprocess.Completed
     return subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_all_that_is_missing_is_said_at_once_with_its_packages(tmp_path: Path) -> None:
+def test_all_missing_tools_are_listed_together_with_their_packages(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     checkout = tmp_path / "include"
     shutil.copytree(INCLUDE / "kafka_pareto_embedded", checkout / "kafka_pareto_embedded")

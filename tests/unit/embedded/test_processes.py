@@ -82,7 +82,7 @@ def test_down_ends_a_child_whose_leader_was_killed_with_the_manager(
     assert said == ["Stopped leftover processes."]
 
 
-def test_what_was_killed_has_ended_though_nobody_waited_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_process_has_ended_though_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = "import os, subprocess, sys; child = subprocess.Popen(['sleep', '600'], env={'HOME': sys.argv[1]})\n"
     code += "print(child.pid, flush=True); sys.stdin.read()"
     argv = [sys.executable, "-c", code, str(tmp_path / "home")]
@@ -106,7 +106,7 @@ def test_who_ends_leftovers_from_a_home_of_the_stack_spares_itself_and_its_calle
     subprocess.run(command, env=environment, timeout=60, check=True)
 
 
-def test_a_tracking_server_ends_what_is_of_its_own_program_alone(
+def test_a_tracking_server_ends_only_processes_of_its_own_program(
     orphan: psutil.Process, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -119,7 +119,7 @@ def test_a_tracking_server_ends_what_is_of_its_own_program_alone(
     assert command_lines([orphan]) == []
 
 
-def test_what_has_ended_by_itself_meanwhile_does_not_keep_the_tracking_server_from_starting(
+def test_a_process_that_has_ended_meanwhile_does_not_keep_the_tracking_server_from_starting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.fast
         ({"a": "name: a", "b": "kind: compare\ncluster: {name: berlin}"}, ["tune_producer"]),
     ],
 )
-def test_a_stack_waits_for_the_dag_of_each_kind_that_a_study_of_its_own_cluster_has(
+def test_a_stack_waits_for_the_dag_of_each_kind_of_study_for_its_cluster(
     tmp_path: Path, studies: dict[str, str], dags: list[str]
 ) -> None:
     for name, content in studies.items():
@@ -37,7 +37,7 @@ def test_a_stack_waits_for_the_dag_of_each_kind_that_a_study_of_its_own_cluster_
         ("", "timeout after 0 s, waiting until it is up"),
     ],
 )
-def test_what_does_not_hold_in_time_is_named_with_what_to_do_if_that_is_known(fix: str, said: str) -> None:
+def test_a_condition_not_met_in_time_is_named_with_its_fix_if_known(fix: str, said: str) -> None:
     with pytest.raises(StackError) as refused:
         wait_until("it is up", lambda: False, 0.01, fix, poll_s=0.01)
     assert str(refused.value) == said

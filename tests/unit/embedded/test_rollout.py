@@ -89,7 +89,7 @@ def store(tmp_path: Path) -> FolderStore:
 
 
 @pytest.mark.usefixtures("store")
-def test_what_is_in_force_is_said_with_how_it_came_and_its_files_are_copied(
+def test_active_settings_are_shown_with_their_history_and_their_files_are_copied(
     stack: FolderStack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     show_active(ActiveRequest(study="steady", folder=tmp_path / "files"), stack.settings())
@@ -109,7 +109,7 @@ def test_what_is_in_force_is_said_with_how_it_came_and_its_files_are_copied(
     assert parse_properties((copies / "producer.properties").read_text())["linger.ms"] == "20"
 
 
-def test_files_of_an_older_version_are_written_again_when_what_is_in_force_is_shown(
+def test_files_of_an_older_version_are_rewritten_when_the_active_settings_are_shown(
     store: FolderStore, stack: FolderStack, tmp_path: Path
 ) -> None:
     key = InForceKeys("steady", "8192").file("producer.properties")
@@ -121,7 +121,7 @@ def test_files_of_an_older_version_are_written_again_when_what_is_in_force_is_sh
 
 
 @pytest.mark.usefixtures("store")
-def test_a_way_back_from_nothing_is_refused_before_anything_is_triggered(stack: FolderStack) -> None:
+def test_a_rollback_from_nothing_is_refused_before_anything_is_triggered(stack: FolderStack) -> None:
     with pytest.raises(
         BadInputError,
         match=r"RECORD_SIZE=1024: no settings are active in study steady; it has active settings for 8192",

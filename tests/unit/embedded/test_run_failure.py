@@ -34,5 +34,5 @@ END = "Task failed with exception"
         ([], "no output; see the task's log in Airflow"),
     ],
 )
-def test_is_found_whole_and_alone(log: list[str], message: str) -> None:
+def test_is_found_complete_and_alone(log: list[str], message: str) -> None:
     assert message_in(log) == message

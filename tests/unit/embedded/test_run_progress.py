@@ -104,7 +104,7 @@ def test_counts_the_repetitions_in_the_store_by_step_and_record_size(store: Fold
     assert (progress.repetitions, progress.repetitions_most) == (8, PLANNED)
 
 
-def test_what_the_plan_has_instead_of_the_studys_file_is_told(store: FolderStore) -> None:
+def test_values_of_the_plan_that_override_the_studys_file_are_shown(store: FolderStore) -> None:
     assert CampaignProgress(store, KEYS).at("running", [task("design")], 1.0).overrides == ""
     plan = decode_record(store.get(KEYS.plan()), KEYS.plan(), Plan)
     override = Override(key="protocol.cool_down_s", of_file=5.0, of_campaign=0.0)
@@ -113,7 +113,7 @@ def test_what_the_plan_has_instead_of_the_studys_file_is_told(store: FolderStore
     assert told == "protocol.cool_down_s 0 (file: 5)"
 
 
-def test_the_time_left_begins_as_planned_and_turns_to_this_runs_own_pace(store: FolderStore, tmp_path: Path) -> None:
+def test_the_time_left_begins_as_planned_and_adapts_to_this_runs_speed(store: FolderStore, tmp_path: Path) -> None:
     now = datetime(2026, 11, 27, tzinfo=UTC)
     campaign = CampaignProgress(store, KEYS, lambda: now)
     tasks = [task("measure", map_index=0)]
@@ -157,7 +157,7 @@ def test_the_time_left_is_said_with_its_range(likely_s: float, words: str) -> No
     assert time_left_text(TimeLeft(likely_s, likely_s / 1.4, likely_s * 1.4)) == words
 
 
-def test_what_ended_tasks_left_out_is_planned_no_more(store: FolderStore) -> None:
+def test_repetitions_skipped_by_finished_tasks_are_no_longer_planned(store: FolderStore) -> None:
     """Adaptive trials that stopped early, and a confirmation that needed no gain blocks."""
     campaign = CampaignProgress(store, KEYS)
     measured(store, "1024", range(IN_DESIGN - 5))
@@ -176,7 +176,7 @@ def test_what_ended_tasks_left_out_is_planned_no_more(store: FolderStore) -> Non
     assert f"{progress.repetitions} repetitions, 3 s so far" in drawn(progress)
 
 
-def test_the_rows_of_a_round_are_of_the_record_sizes_that_go_on_and_spared_ones_are_planned_no_more(
+def test_the_rows_of_a_round_cover_the_continuing_record_sizes_and_skipped_ones_are_no_longer_planned(
     store: FolderStore,
 ) -> None:
     study = parse_study(store.get(KEYS.frozen_study()).decode(), "study.yaml")
@@ -266,7 +266,7 @@ def test_a_run_without_a_time_left_is_said_once() -> None:
     assert output.getvalue().splitlines() == ["[     0 s] 30 of about 210 repetitions (at most 415)"]
 
 
-def test_what_is_likely_stands_before_the_most_and_time_is_told_while_nothing_is_measured() -> None:
+def test_the_likely_time_precedes_the_maximum_and_is_shown_while_nothing_is_measured() -> None:
     output = io.StringIO()
     with open_display(Console(file=output)) as display:
         for second in range(0, 70, 5):
@@ -279,7 +279,7 @@ def test_what_is_likely_stands_before_the_most_and_time_is_told_while_nothing_is
     ]
 
 
-def test_without_a_terminal_a_run_that_is_held_back_says_so_once(store: FolderStore) -> None:
+def test_without_a_terminal_a_queued_run_is_reported_once(store: FolderStore) -> None:
     output = io.StringIO()
     campaign = CampaignProgress(store, KEYS)
     with open_display(Console(file=output)) as display:
@@ -324,7 +324,7 @@ def test_a_campaign_in_its_last_round_fits_a_terminal_of_24_lines(tmp_path: Path
     assert to_come == ["round 3 measure", "confirm", "report", "accept", "ask"]
 
 
-def test_what_failed_is_not_hidden_among_others(store: FolderStore) -> None:
+def test_failed_tasks_are_not_hidden_among_others(store: FolderStore) -> None:
     tasks = [task("design", "success"), task("measure", "failed", 0), task("measure", "success", 1)]
     tasks += [task("confirm", "upstream_failed"), task("report", "upstream_failed")]
     lines, _ = lines_of(CampaignProgress(store, KEYS).at("failed", tasks, 60.0).rows)
@@ -334,7 +334,7 @@ def test_what_failed_is_not_hidden_among_others(store: FolderStore) -> None:
     ]
 
 
-def test_a_run_that_is_no_campaign_is_followed_by_its_tasks_and_their_labels() -> None:
+def test_a_run_that_is_not_a_campaign_is_followed_by_its_tasks_and_their_labels() -> None:
     first = TaskRun("check", -1, "success", 1, datetime(2026, 11, 21, tzinfo=UTC), datetime(2026, 11, 21, tzinfo=UTC))
     mapped = TaskRun("check_measure", 0, "running", 1, datetime.now(UTC), None, "8192 B")
     tasks = [

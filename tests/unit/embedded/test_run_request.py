@@ -43,7 +43,7 @@ def test_a_bare_run_is_a_new_campaign_of_quick_and_leaves_the_study_as_it_is(
     assert parameters == {"study": "quick"}
 
 
-def test_what_was_said_becomes_parameters(store: FolderStore, settings: Settings) -> None:
+def test_options_become_parameters(store: FolderStore, settings: Settings) -> None:
     request = RunRequest(record_sizes=[1024, 8192], seed=0, repetitions=3, warm_start="latest", consent=True, **CLUSTER)
     parameters = dag_parameters(request, store, settings)
     assert parameters.pop("campaign")
@@ -60,9 +60,7 @@ def test_what_was_said_becomes_parameters(store: FolderStore, settings: Settings
     }
 
 
-def test_a_campaign_goes_on_with_the_values_that_it_was_started_with_whatever_its_study(
-    store: FolderStore, settings: Settings
-) -> None:
+def test_a_campaign_resumes_with_its_original_values_whatever_its_study(store: FolderStore, settings: Settings) -> None:
     cluster = ForeignCluster(
         bootstrap_servers="a:9092", client_config="prod.properties", ceiling_mib_s=5, ceiling_gib=2, consent=True
     )
@@ -91,7 +89,7 @@ def test_a_campaign_goes_on_with_the_values_that_it_was_started_with_whatever_it
         {"cases": ["8192"], "seed": 0, "repetitions": 3, "cool_down_s": 0.25},
     ],
 )
-def test_an_interrupted_campaign_of_paper_goes_on_with_the_very_study_that_it_was_started_with(
+def test_an_interrupted_campaign_of_paper_resumes_with_its_original_study(
     store: FolderStore, settings: Settings, overrides: dict[str, Any]
 ) -> None:
     started = with_overrides(paper_study(), **overrides)
@@ -138,9 +136,7 @@ def test_a_baselines_file_with_a_secret_is_refused_by_its_key(
     assert "hidden" not in str(raised.value)
 
 
-def test_a_campaign_goes_on_with_the_warm_start_that_it_was_started_with(
-    store: FolderStore, settings: Settings
-) -> None:
+def test_a_campaign_resumes_with_its_original_warm_start(store: FolderStore, settings: Settings) -> None:
     study = with_overrides(load_study(STUDIES / "cold_burst.yaml"), warm_start=["c1", "c2"])
     store.put("cold_burst/c/study.yaml", dump_study(study).encode())
 
@@ -207,7 +203,7 @@ def test_a_campaign_that_is_not_there_is_refused_and_the_newest_that_are_there_a
         (RunRequest(campaign="c"), "CAMPAIGN: 'c': there is no such campaign of quick, .*; there are none yet"),
     ],
 )
-def test_what_cannot_be_used_is_one_clear_line(
+def test_an_unusable_option_is_one_clear_line(
     store: FolderStore, settings: Settings, request_: RunRequest, message: str
 ) -> None:
     with pytest.raises(BadInputError, match=message) as raised:
@@ -275,7 +271,7 @@ def test_the_parts_or_the_one_factor_of_a_comparison_become_parameters(
         {"table": {"factor": "acks", "levels": ["1", "all"]}, "cool_down_s": 0.5},
     ],
 )
-def test_an_interrupted_comparison_goes_on_with_the_very_study_that_it_was_started_with(
+def test_an_interrupted_comparison_resumes_with_its_original_study(
     store: FolderStore, with_comparison: Settings, overrides: dict[str, Any]
 ) -> None:
     file = comparison()

@@ -94,7 +94,7 @@ class Overridden(TaskProgress):
         return replace(super().at(run_state, tasks, elapsed_s), overrides=told)
 
 
-def test_what_the_plan_has_instead_of_the_studys_file_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_of_the_plan_that_override_the_studys_file_are_shown_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follow, "_POLL_S", 0.01)
     said = io.StringIO()
     follow.follow(LookedAtRuns(), "r 1", Overridden(), Console(file=said))
@@ -145,7 +145,7 @@ def test_a_study_that_airflow_never_sees_is_refused_in_the_end(tmp_path: Path, m
     assert runs.asked_to_read == 1
 
 
-def test_a_study_that_is_not_there_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_study_is_refused_immediately(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKA_PARETO_STUDIES", str(tmp_path))
     runs = SlowToSee(looks=3)
     with pytest.raises(BadInputError, match="refuses the study"):

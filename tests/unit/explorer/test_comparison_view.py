@@ -84,7 +84,7 @@ def test_a_stored_part_is_read_back_and_every_tested_quantity_has_a_chart_and_a_
     assert all(len({len(row) for row in table.rows}) <= 1 for table in view.tables)
 
 
-def test_a_grid_says_how_much_better_each_combination_is_and_where_its_reference_stands() -> None:
+def test_a_grid_shows_each_combinations_gain_and_marks_its_reference() -> None:
     throughput, latency = part_view(grid_part()).charts
     assert throughput.heat
     assert latency.heat
@@ -98,7 +98,7 @@ def test_a_grid_says_how_much_better_each_combination_is_and_where_its_reference
     assert slow < 0  # and so is more latency
 
 
-def test_what_was_not_measured_has_no_view(store: FolderStore) -> None:
+def test_an_unmeasured_part_has_no_view(store: FolderStore) -> None:
     for keys, part in ((KEYS, "linger"), (CampaignKeys("impact", "c9"), "grid"), (CampaignKeys("impact", "-"), "grid")):
         with pytest.raises(BadInputError):
             read_part(store, keys, part)
@@ -121,5 +121,5 @@ def test_the_routes_answer_with_lists_views_and_a_csv_to_download(client: TestCl
 @pytest.mark.parametrize(
     "path", ["impact/c1/UPPER", "Impact/c1", "impact/c%201", "impact/c1/%3Cscript%3E", "impact/c1/..%2Fstudy.yaml"]
 )
-def test_what_is_no_name_is_refused_before_the_store_is_asked(client: TestClient, path: str) -> None:
+def test_an_invalid_name_is_refused_before_the_store_is_read(client: TestClient, path: str) -> None:
     assert client.get(f"/api/comparisons/{path}").status_code in {404, 422}

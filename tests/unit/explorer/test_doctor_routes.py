@@ -54,7 +54,7 @@ def test_who_asks_waits_for_a_limited_time(go_on: Event) -> None:
     assert (status, "no answer after 0.02 s; try again in a minute" in text) == (503, True)
 
 
-def test_forty_open_pages_are_one_examination_and_a_heartbeat_beside_them_waits_for_none(go_on: Event) -> None:
+def test_forty_open_pages_are_one_examination_and_do_not_delay_a_heartbeat(go_on: Event) -> None:
     looks = []
 
     def look() -> str:

@@ -52,7 +52,7 @@ def test_whoever_asks_while_an_answer_is_computed_gets_that_one_and_whoever_asks
     assert asyncio.run(story()) == [b"1"] * 40 + [b"2"]
 
 
-def test_an_answer_is_kept_in_proportion_to_what_it_cost(counted: Counted) -> None:
+def test_an_answer_is_cached_in_proportion_to_its_cost(counted: Counted) -> None:
     async def story() -> list[bytes]:
         threads = OwnThreads()
         begun = asyncio.create_task(threads.shared_answer("a", counted, 1e6))
@@ -92,7 +92,7 @@ def test_too_many_questions_are_refused_until_there_is_room(counted: Counted) ->
     assert asyncio.run(story()) == [b"3"]
 
 
-def test_what_pages_ask_again_and_again_keeps_nobody_waiting_who_asks_for_something_else(counted: Counted) -> None:
+def test_repeated_page_requests_do_not_delay_other_requests(counted: Counted) -> None:
     async def story() -> bytes:
         threads = OwnThreads(threads=2, most_open=2, longest_s=5)
         asked = [asyncio.create_task(threads.shared_answer(campaign, counted, 9)) for campaign in ("a", "b")]

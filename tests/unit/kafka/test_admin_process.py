@@ -14,7 +14,7 @@ pytestmark = pytest.mark.fast
 
 
 @pytest.mark.parametrize("line", ["Picked up JAVA_TOOL_OPTIONS: -Dx=y", "[]", "{}", '{"id": 2}', "7", "\\377"])
-def test_a_line_that_is_no_answer_is_an_error_that_quotes_it(tmp_path: Path, line: str) -> None:
+def test_an_invalid_answer_is_an_error_that_quotes_it(tmp_path: Path, line: str) -> None:
     java = tmp_path / "java"
     java.write_text(f"""#!/bin/sh
         read -r question && echo '{{"id": 1, "ok": {{}}}}'

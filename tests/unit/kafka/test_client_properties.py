@@ -56,7 +56,7 @@ def test_a_secret_is_hidden_however_the_file_writes_it(file: str, said: str) -> 
     assert "[hidden]" in told
 
 
-def test_a_secret_is_hidden_in_the_file_that_the_load_tool_is_given() -> None:
+def test_a_secret_is_hidden_in_the_load_generators_file() -> None:
     values = {"ssl.key.password": " hünter=2\\", "client.id": "me"}
     file = properties_lines(values)
 
@@ -69,7 +69,7 @@ def test_a_long_secret_is_found_without_trying_each_of_its_characters() -> None:
     assert secret in secrets_in(f"sasl.jaas.config={PLAIN} token={secret}")
 
 
-def test_what_is_no_secret_is_left() -> None:
+def test_values_that_are_not_secret_are_kept() -> None:
     assert secrets_in("client.id=me\nsecurity.protocol SASL_SSL\n# ssl.key.password=hunter2\n") == []
 
 

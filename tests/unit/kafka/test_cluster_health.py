@@ -22,7 +22,7 @@ pytestmark = pytest.mark.fast
         ([3], None, "topic t: of 1 partitions 1 without a leader"),
     ],
 )
-def test_an_unhealthy_topic_is_described_by_what_its_partitions_lack(
+def test_an_unhealthy_topic_is_described_by_its_partitions_faults(
     in_sync_replicas: list[int], leader_id: int | None, reason: str
 ) -> None:
     partitions = tuple(
@@ -35,7 +35,7 @@ def test_an_unhealthy_topic_is_described_by_what_its_partitions_lack(
     assert health.is_healthy == (reason == "")
 
 
-def test_java_that_is_not_there_is_named_with_a_remedy(tmp_path: Path) -> None:
+def test_a_missing_java_is_named_with_a_fix(tmp_path: Path) -> None:
     settings = load_settings().model_copy(update={"java": str(tmp_path / "no-java")})
 
     with pytest.raises(ClusterError, match=r"no-java.*Java 17"), Cluster("127.0.0.1:1", None, settings):

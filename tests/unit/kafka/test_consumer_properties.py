@@ -40,13 +40,13 @@ def test_a_value_of_another_kind_is_refused_with_name_and_rule(name: str, text: 
         typed_value(name, text)
 
 
-def test_an_unknown_property_is_told_with_the_nearest_one() -> None:
+def test_an_unknown_property_is_reported_with_the_nearest_one() -> None:
     assert unknown_property_rule("fetch.min.byte") == (
         "is not a tunable property of Kafka's consumer; did you mean fetch.min.bytes?"
     )
 
 
-def test_what_is_not_given_is_kafkas_default() -> None:
+def test_missing_settings_have_kafkas_default() -> None:
     assert resolved({"fetch.min.bytes": 65536}) == DEFAULTS | {"fetch.min.bytes": 65536}
 
 
@@ -63,5 +63,5 @@ def test_what_is_not_given_is_kafkas_default() -> None:
         ),
     ],
 )
-def test_settings_that_no_consumer_starts_with_are_told(properties: Mapping[str, PropertyValue], says: str) -> None:
+def test_settings_that_no_consumer_starts_with_are_reported(properties: Mapping[str, PropertyValue], says: str) -> None:
     assert conflict_in(properties) == says

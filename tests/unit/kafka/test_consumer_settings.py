@@ -79,7 +79,7 @@ def test_springs_own_keys_of_type_duration_take_every_form_of_spring(duration: s
     assert found.used == {"fetch.max.wait.ms": milliseconds}
 
 
-def test_names_that_are_left_out_are_named_with_the_reason() -> None:
+def test_excluded_names_are_listed_with_the_reason() -> None:
     found = read_consumer_file(
         f"bootstrap.servers=a:9092\ngroup.id=g\npartition.assignment.strategy={OWN_ASSIGNOR}\nmax.poll.records=5\n"
         "value.deserializer=org.apache.kafka.common.serialization.StringDeserializer\ninterceptor.classes=\n"
@@ -107,7 +107,7 @@ def test_where_a_group_begins_is_read_and_is_not_measured(line: str) -> None:
     assert reason.startswith("is always earliest in a measurement")
 
 
-def test_springs_keys_of_producers_and_unknown_ones_are_left_out() -> None:
+def test_springs_producer_keys_and_unknown_ones_are_excluded() -> None:
     found = read_consumer_file(
         "spring.kafka.consumer.fetch-min-bytes=1\nspring.kafka.consumer.ssl.key-password=x\n"
         "spring.kafka.producer.acks=all\nspring.kafka.listener.concurrency=3\n"
@@ -165,7 +165,7 @@ REFUSES = "otherwise Kafka's consumer does not start"
         ("[consumer]\na=1\n[producer]\nb=1", "is an INI file with several sections; keep only the consumer's"),
     ],
 )
-def test_what_would_not_start_or_cannot_be_known_is_refused(text: str, rule: str) -> None:
+def test_settings_that_would_not_start_or_are_unknowable_are_refused(text: str, rule: str) -> None:
     with pytest.raises(ValueError, match=rule):
         read_consumer_file(text)
 
@@ -179,7 +179,7 @@ def test_what_would_not_start_or_cannot_be_known_is_refused(text: str, rule: str
         ("value.deserializer=com.example.Json", r"a deserializer runs inside poll\(\)"),
     ],
 )
-def test_what_no_load_generator_can_take_over_is_refused_where_it_would_be_measured(line: str, rule: str) -> None:
+def test_settings_no_load_generator_supports_are_refused_if_they_would_be_measured(line: str, rule: str) -> None:
     text = f"max.poll.records=5\n{line}\n"
     with pytest.raises(ValueError, match=f"{rule}.*; remove the line to measure without it"):
         read_consumer_file(text)
@@ -209,7 +209,7 @@ def test_what_no_load_generator_can_take_over_is_refused_where_it_would_be_measu
         ),
     ],
 )
-def test_what_a_measurement_assumes_is_noted(text: str, notes: list[str]) -> None:
+def test_assumptions_of_a_measurement_are_noted(text: str, notes: list[str]) -> None:
     found = read_consumer_file(text).report_lines()
     assert [line.removeprefix("note: ") for line in found if line.startswith("note")] == notes
 

@@ -85,7 +85,7 @@ def ours(text: str) -> dict[str, str] | None:
         ("=b", {"": "b"}),
     ],
 )
-def test_what_the_format_allows_is_read_like_java_does(java: Java, text: str, expected: dict[str, str]) -> None:
+def test_every_valid_form_is_read_like_java_does(java: Java, text: str, expected: dict[str, str]) -> None:
     assert java.read(text) == expected
     assert parse_properties(text) == expected
 
@@ -115,7 +115,7 @@ def test_an_escape_that_java_refuses_is_refused_without_its_text(java: Java) -> 
 @pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.dictionaries(TEXTS, TEXTS, max_size=5))
-def test_java_reads_what_is_written_whatever_it_takes_the_encoding_for(java: Java, values: dict[str, str]) -> None:
+def test_java_reads_the_written_file_whatever_encoding_it_assumes(java: Java, values: dict[str, str]) -> None:
     text = properties_lines(values)
 
     assert java.read(text) == values

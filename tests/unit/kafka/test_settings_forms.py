@@ -89,7 +89,7 @@ def test_json_ini_and_flat_yaml_are_read(text: str):
     assert read_producer_file(text).used == {"acks": "1", "linger.ms": 7}
 
 
-def test_keys_that_spring_boot_ignores_are_left_out():
+def test_keys_that_spring_boot_ignores_are_excluded():
     found = read_producer_file(
         "spring.kafka.producer.acks=all\nspring.kafka.producer.linger.ms=50\nspring.kafka.producer.linger-ms=50\n"
         "spring.kafka.producer.security.protocol=SSL\nspring.kafka.producer.bootstrap-servers[0]=a:9092\n"

@@ -23,7 +23,7 @@ def test_spring_boots_yaml_is_read_with_its_own_names_and_kafkas_below_propertie
     assert found.used == {"acks": "all", "batch.size": 32768, "linger.ms": 10}
 
 
-def test_names_that_kafka_removed_are_left_out_by_name_and_the_rest_is_used():
+def test_names_that_kafka_removed_are_excluded_by_name_and_the_others_are_used():
     found = read("deprecated.properties")
     assert found.used == {"retries": 3}
     assert found.ignored.keys() == {"block.on.buffer.full", "metadata.fetch.timeout.ms", "timeout.ms"}
@@ -31,7 +31,7 @@ def test_names_that_kafka_removed_are_left_out_by_name_and_the_rest_is_used():
     assert f"ignored block.on.buffer.full: {REMOVED}" in found.report_lines()
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_name():
+def test_a_byte_order_mark_is_not_part_of_the_first_name():
     assert read("bom.properties").used == {"acks": "all", "linger.ms": 5}
 
 
@@ -123,7 +123,7 @@ def test_spring_settings_bind_in_every_spelling_and_those_of_the_producer_go_fir
         ("batch.size=@batch@", "is a placeholder"),
     ],
 )
-def test_what_would_not_start_or_cannot_be_known_is_refused(text: str, rule: str):
+def test_settings_that_would_not_start_or_are_unknowable_are_refused(text: str, rule: str):
     with pytest.raises(ValueError, match=rule):
         read_producer_file(text)
 
@@ -177,7 +177,7 @@ def test_a_line_without_a_name_is_refused_and_not_shown(line: str):
     assert line[:4] not in str(refused.value)
 
 
-def test_an_ending_backslash_is_no_setting():
+def test_a_trailing_backslash_is_not_a_setting():
     found = read_producer_file("acks=1\n\\")
     assert (found.used, found.ignored) == ({"acks": "1"}, {})
 

@@ -19,7 +19,7 @@ def plan(order: str, seed: int = 42) -> list[PlannedRepetition]:
     return plan_blocks(CANDIDATES, 4, order=order, phase="design", case="1024", seed=seed)
 
 
-def test_each_block_holds_every_candidate_once_in_an_order_of_its_own():
+def test_each_block_has_every_candidate_once_in_its_own_order():
     orders = [tuple(p.candidate.configuration_id for p in plan("blocks")[at : at + 6]) for at in range(0, 24, 6)]
 
     assert all(sorted(order) == [f"c{n}" for n in range(6)] for order in orders)

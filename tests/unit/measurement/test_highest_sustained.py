@@ -45,5 +45,5 @@ def test_a_guess_near_the_capacity_takes_few_tries() -> None:
     assert len(system.tries) == 3  # a rate that is not held is tried twice
 
 
-def test_what_holds_nothing_has_no_capacity() -> None:
+def test_a_system_that_sustains_no_rate_has_no_capacity() -> None:
     assert highest_sustained(System(0.5).probe, 1000.0, 1.1) is None

@@ -46,7 +46,7 @@ def test_measures_every_planned_repetition_once_and_the_baseline_in_every_block(
     assert {r.outcome for r in found} == {"valid"}
 
 
-def test_a_killed_task_goes_on_where_it_stopped_and_ends_with_the_same_repetitions(tmp_path: Path):
+def test_a_killed_task_resumes_where_it_stopped_and_ends_with_the_same_repetitions(tmp_path: Path):
     with measuring(tmp_path) as m:
         m.fail(KeyboardInterrupt(), lambda _: len(m.tool.requests) == 7)
         with pytest.raises(KeyboardInterrupt):
@@ -62,7 +62,7 @@ def test_a_killed_task_goes_on_where_it_stopped_and_ends_with_the_same_repetitio
     assert all(after[name] == repetition for name, repetition in first.items())
 
 
-def test_what_was_measured_is_returned_whoever_measured_it(tmp_path: Path):
+def test_stored_repetitions_are_returned_whoever_measured_them(tmp_path: Path):
     with measuring(tmp_path) as m:
         m.fail(KeyboardInterrupt(), lambda _: len(m.tool.requests) == 7)
         with pytest.raises(KeyboardInterrupt):
@@ -74,7 +74,7 @@ def test_what_was_measured_is_returned_whoever_measured_it(tmp_path: Path):
     assert returned == m.stored()
 
 
-def test_what_other_phases_have_stored_below_the_prefix_is_not_returned(tmp_path: Path):
+def test_repetitions_of_other_phases_below_the_prefix_are_not_returned(tmp_path: Path):
     with measuring(tmp_path) as m:
         m.measure("choice")
         store = RepetitionStore(m.campaign, m.prefix("choice"))
@@ -85,7 +85,7 @@ def test_what_other_phases_have_stored_below_the_prefix_is_not_returned(tmp_path
     assert len(m.stored("choice")) == PLANNED + 2
 
 
-def test_a_phase_reads_what_is_stored_once(tmp_path: Path):
+def test_a_phase_reads_the_store_once(tmp_path: Path):
     with measuring(tmp_path) as m:
         m.fail(KeyboardInterrupt(), lambda _: len(m.tool.requests) == 9)
         with pytest.raises(KeyboardInterrupt):
@@ -186,7 +186,7 @@ def test_a_late_duplicate_is_in_the_store_before_the_next_load_begins(tmp_path: 
     assert [r.outcome for r in m.stored()] == ["records_duplicated"]
 
 
-def test_a_failure_that_the_configuration_may_have_caused_is_kept_at_once(tmp_path: Path):
+def test_a_failure_that_the_configuration_may_have_caused_is_kept_immediately(tmp_path: Path):
     with measuring(tmp_path, quick(validation=TOLERANT)) as m:
         m.fail(LoadToolError("the load tool did not end"), lambda request: request.properties["acks"] == "0")
         m.measure()
@@ -263,7 +263,7 @@ def disturbed_during(m: Measuring, loads: range) -> Callable[[LoadResult], LoadR
 
 
 @pytest.mark.slow
-def test_a_repetition_beside_foreign_processes_is_measured_again(tmp_path: Path):
+def test_a_repetition_disturbed_by_other_processes_is_measured_again(tmp_path: Path):
     with measuring(tmp_path, quick(protocol={"outliers": {"other_cpu_fraction": 0.0}})) as m:
         m.tool.after_run = disturbed_during(m, range(1, 2))
         m.measure()
@@ -275,7 +275,7 @@ def test_a_repetition_beside_foreign_processes_is_measured_again(tmp_path: Path)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("disturbed", [5, 100], ids=["for a while", "for good"])
-def test_a_machine_that_stays_disturbed_is_no_configurations_failure(tmp_path: Path, disturbed: int):
+def test_a_machine_that_stays_disturbed_is_not_a_configurations_failure(tmp_path: Path, disturbed: int):
     with measuring(tmp_path, quick(protocol={"outliers": {"other_cpu_fraction": 0.0}})) as m:
         m.tool.after_run = disturbed_during(m, range(2, disturbed + 1))
         if disturbed == 100:
@@ -311,7 +311,7 @@ def test_the_wait_for_a_quiet_machine_ends_at_its_deadline():
     assert looks == [0.01]
 
 
-def test_the_reason_of_an_outlier_says_what_was_found_and_what_the_study_allows():
+def test_the_reason_of_an_outlier_gives_its_value_and_the_studys_limit():
     rule = OutlierRule(cpu_steal_fraction=0.1, other_cpu_fraction=0.3)
 
     assert outlier_reason(rule, 0.1, 0.3) == ""
@@ -343,7 +343,7 @@ def test_a_lease_lost_during_a_load_gives_no_repetition(tmp_path: Path):
     assert m.stored() == []
 
 
-def test_a_load_during_which_the_machine_stood_still_and_another_took_the_lease_gives_no_repetition(tmp_path: Path):
+def test_a_load_during_which_the_machine_was_suspended_and_another_took_the_lease_gives_no_repetition(tmp_path: Path):
     with measuring(tmp_path) as m:
 
         def take_it_over(_: LoadRequest) -> None:
@@ -356,7 +356,7 @@ def test_a_load_during_which_the_machine_stood_still_and_another_took_the_lease_
     assert m.stored() == []
 
 
-def test_a_campaign_does_not_go_on_on_another_cluster(tmp_path: Path):
+def test_a_campaign_does_not_resume_on_another_cluster(tmp_path: Path):
     with measuring(tmp_path) as m:
         known = m.campaign.read_record(m.campaign.keys.fingerprint(CASE), Fingerprint)
 

@@ -68,7 +68,7 @@ def names(candidates: list[Candidate]) -> set[str]:
     return {each.configuration_id for each in candidates}
 
 
-def test_without_the_rule_and_before_the_minimum_everyone_goes_on() -> None:
+def test_without_the_rule_and_before_the_minimum_every_trial_continues() -> None:
     candidates = [BASELINE, candidate("good"), candidate("bad")]
     repetitions = measured({"baseline": (20.0, 50.0), "good": (10.0, 100.0), "bad": (80.0, 10.0)}, blocks=2)
     fixed = study_with().model_copy(update={"protocol": study_with().protocol.model_copy(update={"adaptive": None})})
@@ -77,7 +77,7 @@ def test_without_the_rule_and_before_the_minimum_everyone_goes_on() -> None:
     assert active_candidates(candidates, [], study_with()) == candidates
 
 
-def test_a_trial_that_another_beats_in_both_stops_and_one_that_is_better_in_either_goes_on() -> None:
+def test_a_trial_beaten_in_both_stops_and_one_better_in_either_continues() -> None:
     candidates = [BASELINE, candidate("good"), candidate("bad"), candidate("fast"), candidate("much")]
     figures = {"good": (10.0, 100.0), "bad": (40.0, 50.0), "fast": (5.0, 60.0), "much": (40.0, 160.0)}
     active = active_candidates(candidates, measured({"baseline": (20.0, 50.0), **figures}), study_with())
@@ -90,7 +90,7 @@ def test_a_difference_within_the_noise_stops_nobody() -> None:
     assert active_candidates(candidates, measured(figures), study_with()) == candidates
 
 
-def test_the_baseline_goes_on_whatever_it_measures_until_no_other_does() -> None:
+def test_the_baseline_continues_whatever_it_measures_until_no_other_does() -> None:
     candidates = [BASELINE, candidate("good"), candidate("fast")]
     repetitions = measured({"baseline": (90.0, 5.0), "good": (10.0, 100.0), "fast": (5.0, 60.0)})
     assert "baseline" in names(active_candidates(candidates, repetitions, study_with()))
@@ -107,7 +107,7 @@ def test_a_trial_whose_means_are_known_well_enough_stops() -> None:
     assert names(active_candidates(candidates, unsteady, study_with(interval_fraction=0.6))) == {"baseline", "fast"}
 
 
-def test_what_may_not_be_recommended_stops_at_the_minimum_and_rejects_nobody() -> None:
+def test_a_trial_that_may_not_be_recommended_stops_at_the_minimum_and_rejects_none() -> None:
     candidates = [BASELINE, candidate("good"), candidate("fast"), candidate("weak", acks="1"), candidate("lossy")]
     figures = {"good": (10.0, 100.0), "fast": (5.0, 60.0), "weak": (1.0, 900.0), "lossy": (1.0, 900.0)}
     repetitions = measured({"baseline": (20.0, 50.0), **figures})
@@ -133,14 +133,14 @@ def test_failed_repetitions_count_as_attempts_so_that_a_hopeless_trial_ends() ->
     assert names(active_candidates(candidates, repetitions, study_with())) == {"baseline", "good", "unlucky"}
 
 
-def test_what_has_stopped_stays_stopped_whatever_later_blocks_say() -> None:
+def test_a_stopped_trial_stays_stopped_whatever_later_blocks_show() -> None:
     candidates = [BASELINE, candidate("good"), candidate("stopped")]
     figures = {"baseline": (20.0, 50.0), "good": (10.0, 100.0), "stopped": (9.0, 60.0)}
     without_its_last = [r for r in measured(figures) if r.configuration_id != "stopped" or r.block < 2]
     assert names(active_candidates(candidates, without_its_last, study_with())) == {"baseline", "good"}
 
 
-def test_the_plan_follows_from_what_is_stored_in_any_order_and_after_a_kill_in_any_block() -> None:
+def test_the_plan_follows_from_the_store_in_any_order_and_after_a_kill_in_any_block() -> None:
     recording = benchmark.Recording(8192, Durability.acks_0)
     rows = {(row.configuration_id, row.block): row for row in recorded_repetitions(("8192",))}
     stored: list[Repetition] = []

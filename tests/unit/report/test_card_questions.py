@@ -73,7 +73,7 @@ def pipeline_card() -> str:
     return text
 
 
-def test_a_log_pipelines_card_says_nothing_of_what_was_not_asked() -> None:
+def test_a_log_pipelines_card_omits_unasked_questions() -> None:
     lines = [line.strip() for line in pipeline_card().splitlines()]
 
     for label in ("durability", "Limited by", "Protocol", "Noise", "Rounds"):
@@ -96,7 +96,7 @@ def test_a_driver_declares_what_limited_a_load_only_if_it_is_judged(driver) -> N
     assert driver.has("limited_by") == (driver.name in ("producer", "ingestion"))
 
 
-def test_what_an_aggregator_has_only_received_is_named_so_and_follows_from_its_own_setting() -> None:
+def test_events_only_received_by_an_aggregator_are_named_and_follow_from_its_setting() -> None:
     study, _, _ = pipeline()
     asked = study.model_copy(
         update={

@@ -124,7 +124,7 @@ def limited(repetitions: list[Repetition], codes: dict[str, list[str | None]]) -
         ([None], "CPU (baseline)."),
     ],
 )
-def test_a_card_says_what_limited_at_least_half_of_each_sides_repetitions(of_pick: list[str | None], said: str):
+def test_a_card_names_the_bottleneck_of_at_least_half_of_each_sides_repetitions(of_pick: list[str | None], said: str):
     decision = recorded_decision("all")
     assert decision.pick_configuration_id
     codes = {decision.baseline_configuration_id: ["cpu"], decision.pick_configuration_id: of_pick}
@@ -263,7 +263,7 @@ def test_without_a_pick_the_card_shows_only_the_baseline(study: Study):
     assert decision.recommended_configuration_id == configuration_id(study.baseline_configuration())
 
 
-def test_a_card_shows_where_the_latency_goes_and_says_what_the_pick_does_differently():
+def test_a_card_shows_the_latency_breakdown_and_the_picks_differences():
     decision = recorded_decision("all", "1024")
     context = context_of(decision)
     text = text_of(decision, contexts=[context])
@@ -308,7 +308,7 @@ def test_settings_in_use_that_changed_during_the_campaign_are_warned_of():
     assert "did not stay the same" not in text_of(decision)
 
 
-def test_a_pace_that_the_load_tool_set_is_warned_of():
+def test_a_load_generator_bottleneck_gives_a_warning():
     decision = recorded_decision("all")
     assert "the load generator, not Kafka" not in flat(text_of(decision))
     counts = decision.pick_counts.model_copy(update={"generator_bound": 7})
@@ -329,14 +329,14 @@ def test_a_card_says_which_rate_was_asked_and_of_which_capacity():
     assert "on the machine: 2 repetitions." in text
 
 
-def test_a_card_says_of_what_its_cvs_are():
+def test_a_card_names_the_sample_of_its_cvs():
     decision = recorded_decision("all")
     within = context_of(decision, variability="within_run")
     assert "CVs are computed across repetitions" in flat(text_of(decision))
     assert "CVs are computed within each run" in flat(text_of(decision, contexts=[within]))
 
 
-def test_what_is_not_resolved_stands_with_the_number_of_blocks_that_would_tell():
+def test_inconclusive_objectives_are_listed_with_the_blocks_needed():
     decision = recorded_decision("all")
     p95, throughput, latency_cv, throughput_cv = (
         gain.model_copy(update={"resolution": "not resolved"}) for gain in decision.gains
@@ -414,7 +414,7 @@ def resolved_as(decision: Decision, **resolutions: str) -> Decision:
     return decision.model_copy(update={"gains": gains, "verdict": "recommended"})
 
 
-def test_the_summary_says_what_to_change_and_what_to_keep_by_record_size():
+def test_the_summary_lists_changes_and_kept_settings_by_record_size():
     changed = resolved_as(recorded_decision("all"))
     kept = recorded_decision("all", "1024").model_copy(update={"verdict": "keep_no_gain"})
     both = summary_of(kept, changed)
@@ -435,7 +435,7 @@ def test_the_summary_never_calls_a_weaker_promise_kept_and_says_who_must_approve
     assert "The durability guarantee is not weakened" in summary_of(resolved_as(recorded_decision("all")))
 
 
-def test_the_summary_tells_what_got_worse_and_what_nobody_knows():
+def test_the_summary_lists_regressions_and_unknowns():
     decision = recorded_decision("all")
     assert "and no regressions were found." in summary_of(resolved_as(decision))
     unsteady = resolved_as(decision, latency_cv="worse")

@@ -114,7 +114,7 @@ def test_without_the_clients_metrics_there_is_no_breakdown():
     assert latency_breakdown(decision, recorded_repetitions((CASE,), phase="gain")) is None
 
 
-def test_the_table_leaves_out_what_no_client_said():
+def test_the_table_omits_values_no_client_reported():
     rows = breakdown_rows(told_by(), "baseline", "pick")
     assert rows[0] == ("Latency breakdown (medians)", "baseline", "pick")
     labels = [row[0] for row in rows]
@@ -123,12 +123,12 @@ def test_the_table_leaves_out_what_no_client_said():
     assert "records resent" in [row[0] for row in breakdown_rows(told_by(record_retries=3.0), "baseline", "pick")]
 
 
-def test_longer_in_the_accumulator_and_sooner_back_are_told_as_a_trade():
+def test_longer_in_the_accumulator_and_a_faster_response_are_a_trade_off():
     said = explanation(told_by(queue_time_avg_ms=10.733, request_latency_avg_ms=0.5))
     assert said == ["Records wait 9 ms longer in the accumulator, but broker responses take 0.616 ms less."]
 
 
-def test_larger_requests_are_told_by_their_ratio():
+def test_larger_requests_are_given_by_their_ratio():
     decision, blocks = decision_and_blocks()
     breakdown = latency_breakdown(decision, blocks)
     assert breakdown is not None
@@ -139,7 +139,7 @@ def test_larger_requests_are_told_by_their_ratio():
     ]
 
 
-def test_a_shorter_wait_for_buffer_space_is_told():
+def test_a_shorter_wait_for_buffer_space_is_reported():
     decision, blocks = decision_and_blocks()
     waiting = [r.with_values({"buffer_wait_s": 2.5}) if r.is_baseline else r for r in blocks]
     breakdown = latency_breakdown(decision, waiting)

@@ -62,7 +62,7 @@ def test_a_campaign_is_undecided_if_a_case_is_and_else_changed_if_a_case_is() ->
     assert len(set(EXIT_OF_OUTCOME.values())) == 3
 
 
-def test_json_holds_what_a_script_needs_to_set_up_a_producer() -> None:
+def test_json_has_everything_a_script_needs_to_configure_a_producer() -> None:
     found = json.loads(outcome_of(cards_of(CHANGED)).model_dump_json())
     [case] = found["cases"]
     assert case["properties"] == {**FAST, "enable.idempotence": True}
@@ -72,7 +72,7 @@ def test_json_holds_what_a_script_needs_to_set_up_a_producer() -> None:
     assert p95["change_low_fraction"] < p95["change_fraction"] < p95["change_high_fraction"]
 
 
-def test_junit_has_a_test_for_each_case_and_skips_what_is_undecided() -> None:
+def test_junit_has_a_test_for_each_case_and_skips_undecided_ones() -> None:
     suite = ET.fromstring(junit_xml(outcome_of(cards_of(CHANGED, UNTOLD))))  # noqa: S314  (our own)
     assert suite.attrib["name"] == "quick.c<1>"
     assert (suite.attrib["tests"], suite.attrib["skipped"], suite.attrib["failures"]) == ("2", "1", "0")

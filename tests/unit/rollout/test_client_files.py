@@ -33,7 +33,7 @@ def test_librdkafka_takes_every_value_of_every_property() -> None:
         assert max(int(value) for value in settings.values() if value.lstrip("-").isdigit()) <= INT_MAX  # else it wraps
 
 
-def test_what_librdkafka_cannot_be_told_is_a_comment_with_the_reason() -> None:
+def test_settings_unsupported_by_librdkafka_are_comments_with_the_reason() -> None:
     for properties in exported_settings():
         lines = librdkafka_lines(properties)
         for name in properties:
@@ -86,7 +86,7 @@ def in_librdkafka(name: str) -> str:
         ({"acks": "1"}, "max.in.flight.requests.per.connection=5"),
     ],
 )  # fmt: skip
-def test_librdkafka_is_told_what_acts_as_in_java(properties: dict[str, PropertyValue], wanted: str) -> None:
+def test_librdkafka_gets_settings_that_act_as_in_java(properties: dict[str, PropertyValue], wanted: str) -> None:
     assert any(line.startswith(wanted) for line in librdkafka_lines(properties)), librdkafka_lines(properties)
 
 
@@ -109,7 +109,7 @@ def read_yaml(name: str, **changes: PropertyValue) -> Any:
     return yaml.safe_load(of_pipeline(name, **changes))
 
 
-def test_filebeat_gets_what_was_tuned_and_sends_to_logstash() -> None:
+def test_filebeat_gets_the_tuned_settings_and_sends_to_logstash() -> None:
     found = read_yaml("filebeat.yml", backoff_ms=40, flush_timeout_ms=0, bulk_max_size=50)
 
     assert found["filebeat.inputs"][0]["backoff"] == "40ms"
@@ -120,7 +120,7 @@ def test_filebeat_gets_what_was_tuned_and_sends_to_logstash() -> None:
     assert "multiline" not in read_yaml("filebeat.yml", log_lines="single")["filebeat.inputs"][0]
 
 
-def test_logstash_keeps_what_it_has_acknowledged_where_that_was_measured() -> None:
+def test_logstash_keeps_acknowledged_events_if_that_was_measured() -> None:
     found = read_yaml("logstash.yml", aggregator_batch_size=7, aggregator_batch_delay_ms=3)
 
     assert found["pipeline.batch.size"] == 7

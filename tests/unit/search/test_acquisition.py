@@ -48,13 +48,13 @@ def test_proposals_keep_the_rules_and_the_durability_and_none_was_measured() -> 
 
 
 @pytest.mark.slow
-def test_the_same_study_data_and_round_propose_the_same_and_another_seed_draws_anew() -> None:
+def test_the_same_study_data_and_round_propose_the_same_and_another_seed_differs() -> None:
     assert proposed_for(in_rounds(), recorded()) == proposed()
     assert proposed_for(in_rounds(seed=7), recorded()) != proposed()
 
 
 @pytest.mark.slow
-def test_limits_bind_the_proposals_and_what_cannot_keep_them_is_not_measured() -> None:
+def test_limits_bind_the_proposals_and_violators_are_not_measured() -> None:
     limited = in_rounds(limits=["p95_latency_ms <= 30"])
     assert proposed_for(limited, recorded(), 1) != proposed()
     assert proposed_for(in_rounds(limits=["p95_latency_ms <= 0.001"]), recorded(), 1) == []

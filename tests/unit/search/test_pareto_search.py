@@ -65,7 +65,7 @@ def test_equal_arguments_give_an_equal_search_bit_for_bit_and_another_seed_anoth
     assert not first.hypervolume["hypervolume"].equals(third.hypervolume["hypervolume"])
 
 
-def test_a_front_satisfies_the_constraints_and_holds_no_configuration_twice() -> None:
+def test_a_front_satisfies_the_constraints_and_has_no_configuration_twice() -> None:
     front = paper_result().front
     assert (front["batch.size"] >= 8192).all()
     assert front["configuration_id"].is_unique
@@ -126,7 +126,7 @@ def test_hypervolume_of_a_single_configuration_is_the_box_below_the_reference() 
     assert box > 0
 
 
-def test_the_first_population_holds_the_measured_configurations_then_random_ones() -> None:
+def test_the_first_population_has_the_measured_configurations_then_random_ones() -> None:
     study, trials = paper_study(), recorded_trials()
     trials = trials[trials["linger.ms"] != 50]  # the recording has a level more than the study
     space = ConfigurationSpace(study.factors)
@@ -155,7 +155,7 @@ def test_without_a_feasible_configuration_or_a_model_there_is_no_search() -> Non
         search(short_study(), CASE, {}, recorded_trials())
 
 
-def test_an_objective_without_a_model_is_left_out_and_estimated_as_nothing() -> None:
+def test_an_objective_without_a_model_is_excluded_and_has_no_estimate() -> None:
     three = {name: model for name, model in surrogates().items() if name != "latency_cv"}
     result = search(short_study(reference_partitions=6), CASE, three, recorded_trials().assign(latency_cv=np.nan))
     assert result.algorithm.ref_dirs.shape[1] == 3

@@ -78,7 +78,7 @@ def test_a_front_keeps_constraints_forbidden_regions_and_limits() -> None:
     assert (free["linger.ms"] == 100).any()
 
 
-def test_the_archive_holds_every_feasible_configuration_once_and_the_front_is_its_best() -> None:
+def test_the_archive_has_every_feasible_configuration_once_and_the_front_is_its_best() -> None:
     study, result = short_study(forbidden=FORBIDDEN, limits=LIMITS), bound_result()
     archive = result.archive
     assert archive["configuration_id"].is_unique
@@ -123,7 +123,7 @@ def test_limits_that_nothing_keeps_leave_a_marked_front_and_a_warning(caplog: py
     assert (result.hypervolume["hypervolume"] == 0).all()
 
 
-def test_a_limit_leads_the_search_to_what_keeps_it() -> None:
+def test_a_limit_leads_the_search_to_configurations_within_it() -> None:
     free = free_result().archive
     tight = float(free["estimated_p95_latency_ms"].quantile(0.05))
     bound = search(short_study(limits=[f"p95_latency_ms <= {tight}"]), CASE, surrogates(), recorded_trials()).archive
@@ -143,7 +143,7 @@ def test_a_region_that_forbids_everything_is_named() -> None:
         search(study, CASE, surrogates(), recorded_trials())
 
 
-def test_each_durability_class_has_a_front_of_its_own_beside_the_joint_one() -> None:
+def test_each_durability_class_has_its_own_front_besides_the_joint_one() -> None:
     joint, fronts = class_fronts(short_study())
     encode_table(fronts, FRONT_COLUMNS, short_study())
     assert fronts["configuration_id"].is_unique
@@ -156,7 +156,7 @@ def test_each_durability_class_has_a_front_of_its_own_beside_the_joint_one() -> 
 
 
 @pytest.mark.parametrize("accepted", [["acks_1", "acks_all_idempotent"], ["acks_all_idempotent"]])
-def test_classes_below_what_is_accepted_are_searched_and_never_joint(accepted: list[str]) -> None:
+def test_classes_below_the_accepted_one_are_searched_and_never_joint(accepted: list[str]) -> None:
     joint, fronts = class_fronts(short_study(durability=Durability[accepted[0]]))
     assert set(joint.front["durability"]) == set(accepted)
     is_accepted = fronts["durability"].isin(accepted)

@@ -38,7 +38,7 @@ class UpgradedCluster(FakeCluster):
         return super().describe().model_copy(update={"kafka_version": "4.4"})
 
 
-def test_where_nothing_is_in_force_nothing_is_measured_and_nothing_tuned(tmp_path: Path, caplog):
+def test_without_active_settings_nothing_is_measured_or_tuned(tmp_path: Path, caplog):
     caplog.set_level("INFO")
     assert begin(tmp_path, "k1") == []
     assert "no settings are active for study quick yet" in caplog.text
@@ -58,14 +58,14 @@ def test_an_unchanged_cluster_is_compared_with_the_campaign_that_confirmed_it_an
     assert all(change.found and change.found.blocks == 6 for change in found.changes)
 
 
-def test_a_check_writes_the_files_of_what_it_checks_where_a_killed_writer_did_not(tmp_path: Path):
+def test_a_check_writes_files_of_the_checked_settings_missing_after_a_killed_writer(tmp_path: Path):
     settings = put_in_force(confirmed(tmp_path))
     begin(tmp_path, "k1")
     stored = FolderStore(tmp_path).get(InForceKeys("quick", CASE).file("producer.properties")).decode()
     assert stored == file_of(settings, "producer.properties")
 
 
-def test_a_slower_machine_is_no_drift(tmp_path: Path):
+def test_a_slower_machine_is_not_drift(tmp_path: Path):
     put_in_force(confirmed(tmp_path))
     assert checked(tmp_path, "k1", slower(0.6, winner_alone=False)).outcome == "unchanged"
 
@@ -90,7 +90,7 @@ def test_a_gain_that_shrank_is_drift_and_is_tuned_again_under_the_checks_id(tmp_
 
 
 @pytest.mark.slow
-def test_a_study_in_rounds_is_tuned_again_with_what_is_known_and_asks_where_it_wants_to_be_asked(tmp_path: Path):
+def test_a_study_in_rounds_is_tuned_again_with_known_trials_and_asks_for_approval_if_configured(tmp_path: Path):
     study = study_of(strategy="rounds", retune={"blocks": 6, "approval": True})
     put_in_force(confirmed(tmp_path, study))
     checked(tmp_path, "k1", slower(0.5), study)
@@ -112,7 +112,7 @@ def test_a_drift_that_was_answered_is_not_found_again_as_long_as_nothing_else_ch
 
 
 @pytest.mark.slow
-def test_new_settings_in_force_are_compared_with_their_own_campaign(tmp_path: Path):
+def test_new_active_settings_are_compared_with_their_own_campaign(tmp_path: Path):
     put_in_force(confirmed(tmp_path))
     checked(tmp_path, "k1", slower(0.5))
     put_in_force(confirmed(tmp_path, campaign_id="c2"), version=2)
@@ -146,7 +146,7 @@ def test_lost_records_are_drift_whatever_the_speed(tmp_path: Path):
     assert not any(change.drifted for change in found.changes)
 
 
-def test_the_baseline_in_force_has_nothing_to_be_compared_with(tmp_path: Path):
+def test_an_active_baseline_has_nothing_to_be_compared_with(tmp_path: Path):
     put_in_force(confirmed(tmp_path), is_baseline=True)
     assert begin(tmp_path, "k1") == []
     assert outcome(tmp_path, "k1").outcome == "baseline_in_force"
@@ -193,7 +193,7 @@ def test_a_campaign_of_fewer_record_sizes_than_the_study_has_is_not_taken_for_a_
     assert begin(tmp_path, "k1", study_of(record_sizes_bytes=[int(CASE), 65636])) == [CASE]
 
 
-def test_a_check_sends_what_the_campaign_has_sent(tmp_path: Path):
+def test_a_check_sends_the_campaigns_load(tmp_path: Path):
     campaign = confirmed(tmp_path)
     few = Sizing(records=321, warmup_records=0, throughput_limit_records_s=None)
     campaign.write_record(campaign.keys.sizing(CASE), few)
@@ -226,7 +226,7 @@ def test_a_check_that_was_killed_measures_on_where_it_stopped(tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_what_was_decided_is_not_decided_again(tmp_path: Path):
+def test_a_stored_decision_is_not_made_again(tmp_path: Path):
     put_in_force(confirmed(tmp_path))
     first = checked(tmp_path, "k1", slower(0.5))
     put_in_force(confirmed(tmp_path, campaign_id="c2"), version=2)

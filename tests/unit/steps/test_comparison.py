@@ -62,7 +62,7 @@ def test_design_freezes_the_study_and_lists_each_parts_levels_with_its_reference
     assert set(manifest.artifacts) <= set(store.keys(""))
 
 
-def test_the_plan_names_what_of_the_study_is_not_its_files(tmp_path: Path) -> None:
+def test_the_plan_names_values_that_override_the_studys_file(tmp_path: Path) -> None:
     store, file = FolderStore(tmp_path), comparison()
     study = with_overrides(file, ["grid"], repetitions=4)
     design(store, study, tuple(overrides_of(file, study)))
@@ -73,7 +73,7 @@ def test_the_plan_names_what_of_the_study_is_not_its_files(tmp_path: Path) -> No
     assert "protocol.repetitions 4 (file: 3)" in [str(each) for each in plan.overrides]
 
 
-def test_a_campaign_goes_on_with_the_same_values_and_with_no_others(tmp_path: Path) -> None:
+def test_a_campaign_resumes_only_with_the_same_values(tmp_path: Path) -> None:
     store, study = FolderStore(tmp_path), comparison()
     design(store, study)
     design(store, study)
@@ -105,7 +105,7 @@ def test_every_level_is_measured_once_in_each_block_in_an_order_of_the_blocks_ow
     assert all(campaign.study.baseline_id("grid") in block for block in blocks)
 
 
-def test_what_was_measured_is_not_measured_again(tmp_path: Path) -> None:
+def test_stored_repetitions_are_not_measured_again(tmp_path: Path) -> None:
     campaign = designed(tmp_path)
     assert len(measured_part(campaign, "grid")) == 4 * BLOCKS
     stored = {key: campaign.store.get(key) for key in campaign.store.keys(campaign.keys.measurements("grid"))}
@@ -114,7 +114,7 @@ def test_what_was_measured_is_not_measured_again(tmp_path: Path) -> None:
     assert {key: campaign.store.get(key) for key in stored} == stored
 
 
-def test_a_killed_part_goes_on_with_what_is_missing(tmp_path: Path) -> None:
+def test_a_killed_part_resumes_with_the_missing_repetitions(tmp_path: Path) -> None:
     def die_at_the_sixth(tool: FakeLoadTool, _: LoadRequest) -> None:
         if len(tool.requests) == 6:
             raise KeyboardInterrupt
@@ -150,7 +150,7 @@ def test_there_is_one_record_for_each_part_with_its_levels_in_the_files_order(co
     assert [sum(level.is_reference for level in part.levels) for part in parts] == [1, 1, 1]
 
 
-def test_published_numbers_stand_beside_their_levels_and_change_no_other_number(compared: Campaign) -> None:
+def test_published_numbers_are_shown_with_their_levels_and_change_no_other_number(compared: Campaign) -> None:
     with_numbers = parts_of(compared)[0]
     assert [level.published for level in with_numbers.levels] == [
         {"throughput_records_s": 1_000_000.0},
@@ -177,7 +177,7 @@ def test_a_prediction_that_has_no_bound_survives_being_stored(
         assert all(level.predicted == {"latency_p95_ms": None, "latency_p99_ms": 2.0} for level in stored.levels)
 
 
-def test_what_the_gate_set_aside_has_no_part_in_any_number(compared: Campaign) -> None:
+def test_quarantined_repetitions_affect_no_number(compared: Campaign) -> None:
     (rejected,) = _rejected(compared)
     levels = parts_of(compared)[0].levels
     assert all(rejected not in level.repetition_ids for level in levels)
@@ -222,7 +222,7 @@ def _rejected(campaign: Campaign) -> list[str]:
     return found
 
 
-def test_compare_names_limits_by_numbers_and_sets_levels_beside_the_machines_ceilings(tmp_path: Path) -> None:
+def test_compare_names_limits_by_numbers_and_relates_levels_to_the_machines_ceilings(tmp_path: Path) -> None:
     campaign = measured(tmp_path)
     accept(campaign)
     ceilings = Ceilings(
@@ -243,7 +243,7 @@ def test_compare_names_limits_by_numbers_and_sets_levels_beside_the_machines_cei
     assert all(bool(level.bottleneck) == bool(level.bottleneck_numbers) for level in levels)
 
 
-def test_what_a_variant_sets_is_shown_as_the_setting_has_it() -> None:
+def test_a_variants_values_are_shown_in_the_settings_form() -> None:
     levels = compare.compared_part(compare_study(load_study(STUDIES / "ingest.yaml")), "ceiling", []).levels
 
     assert {"path": "batches", "resumable": "true"} in [level.sets for level in levels]  # the file says true

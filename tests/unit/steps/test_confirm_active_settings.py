@@ -38,7 +38,7 @@ def confirm_on_fake(campaign: Campaign) -> Decision:
     return campaign.read_record(campaign.keys.confirmation(CASE, "decision.json"), Decision)
 
 
-def test_better_than_the_defaults_but_worse_than_what_is_in_force_leaves_that_in_force(tmp_path: Path) -> None:
+def test_better_than_the_defaults_but_worse_than_the_active_settings_keeps_them_active(tmp_path: Path) -> None:
     settings = put_in_force(confirmed(tmp_path))
     campaign = campaign_in(tmp_path, study_of(), MIDDLING)
     decision = confirm_on_fake(campaign)
@@ -52,7 +52,7 @@ def test_better_than_the_defaults_but_worse_than_what_is_in_force_leaves_that_in
     assert stored == file_of(settings, "producer.properties"), "whoever added the version was killed before its files"
 
 
-def test_better_than_what_is_in_force_is_recommended_by_blocks_that_all_three_are_in(tmp_path: Path) -> None:
+def test_better_than_the_active_settings_is_recommended_by_blocks_with_all_three(tmp_path: Path) -> None:
     put_in_force(
         confirmed(tmp_path),
         configuration_id=MIDDLING_ID,
@@ -74,7 +74,7 @@ def test_better_than_what_is_in_force_is_recommended_by_blocks_that_all_three_ar
     assert {gain.objective for gain in decision.gains_over_baseline} == set(campaign.study.objective_names)
 
 
-def test_what_came_into_force_after_the_confirmation_began_is_not_what_it_compares_with(tmp_path: Path) -> None:
+def test_settings_activated_after_the_confirmation_began_are_not_its_reference(tmp_path: Path) -> None:
     earlier = confirmed(tmp_path)
     campaign = campaign_in(tmp_path, study_of(), MIDDLING)
     key = campaign.keys.confirmation(CASE, "in_force.json")
@@ -85,7 +85,7 @@ def test_what_came_into_force_after_the_confirmation_began_is_not_what_it_compar
     assert measured(campaign, "choice").keys() == {campaign.study.baseline_id(), MIDDLING_ID}
 
 
-def test_a_confirmation_that_an_earlier_release_began_goes_on_as_it_was_begun(tmp_path: Path) -> None:
+def test_a_confirmation_begun_by_an_earlier_release_resumes_unchanged(tmp_path: Path) -> None:
     campaign = campaign_in(tmp_path, study_of(), MIDDLING)
     confirm_on_fake(campaign)
     prefix = campaign.keys.confirmation(CASE, "repetitions/")
@@ -98,7 +98,7 @@ def test_a_confirmation_that_an_earlier_release_began_goes_on_as_it_was_begun(tm
     assert campaign.store.keys(prefix) == begun
 
 
-def test_settings_in_force_that_another_workload_confirmed_do_not_count_and_the_decision_says_why(
+def test_active_settings_confirmed_by_another_workload_do_not_count_and_the_decision_says_why(
     tmp_path: Path,
 ) -> None:
     put_in_force(confirmed(tmp_path))
@@ -110,7 +110,7 @@ def test_settings_in_force_that_another_workload_confirmed_do_not_count_and_the_
     assert WINNER_ID not in measured(campaign, "choice")
 
 
-def test_settings_in_force_that_break_a_constraint_of_today_are_measured_and_named(tmp_path: Path) -> None:
+def test_active_settings_that_break_a_current_constraint_are_measured_and_named(tmp_path: Path) -> None:
     put_in_force(confirmed(tmp_path))
     campaign = campaign_in(tmp_path, study_of(constraints=["batch.size <= 65536"]), MIDDLING)
     decision = confirm_on_fake(campaign)
@@ -119,7 +119,7 @@ def test_settings_in_force_that_break_a_constraint_of_today_are_measured_and_nam
     assert [str(each) for each in decision.in_force.constraints_broken] == ["batch.size <= 65536"]
 
 
-def test_the_baseline_in_force_is_measured_once_in_each_block(tmp_path: Path) -> None:
+def test_an_active_baseline_is_measured_once_in_each_block(tmp_path: Path) -> None:
     baseline = study_of().baseline_configuration()
     put_in_force(
         confirmed(tmp_path), configuration_id=configuration_id(baseline), configuration=baseline, is_baseline=True
@@ -131,7 +131,7 @@ def test_the_baseline_in_force_is_measured_once_in_each_block(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("noise", "final", "verdict"), [(0.0, 4, "recommended"), (0.4, 10, "ask_a_person")])
-def test_more_blocks_follow_while_harm_cannot_be_told_and_then_a_person_is_asked(
+def test_more_blocks_follow_while_harm_is_inconclusive_and_then_approval_is_required(
     tmp_path: Path, noise: float, final: int, verdict: str
 ) -> None:
     campaign, rng = campaign_in(tmp_path, study_of(), WINNER), np.random.default_rng(3)

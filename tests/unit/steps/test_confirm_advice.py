@@ -65,7 +65,7 @@ def decided(campaign: Campaign, *, winner_later_ms: float | None = None) -> Deci
     return campaign.read_record(campaign.keys.confirmation(CASE, "decision.json"), Decision)
 
 
-def test_the_best_advice_is_in_every_block_after_the_choice_and_the_card_says_how_the_pick_stands(
+def test_the_best_advice_is_in_every_block_after_the_choice_and_the_card_compares_the_pick_with_it(
     tmp_path: Path,
 ) -> None:
     campaign = following(tmp_path, ADVISED, ADVISED, WINNER)
@@ -83,7 +83,7 @@ def test_the_best_advice_is_in_every_block_after_the_choice_and_the_card_says_ho
     assert line.startswith("compared with the best advice, A guide (lz4, 64 KiB, linger 0 ms, acks all): p95 latency ")
 
 
-def test_a_pick_that_somebody_advises_says_so_and_has_nothing_beside_it(tmp_path: Path) -> None:
+def test_a_pick_that_is_published_advice_says_so_and_has_no_advice_block(tmp_path: Path) -> None:
     campaign = following(tmp_path, WINNER, WINNER)
     decision = decided(campaign)
     assert decision.advice is not None
@@ -92,7 +92,7 @@ def test_a_pick_that_somebody_advises_says_so_and_has_nothing_beside_it(tmp_path
     assert set(measured(campaign, "gain")) == {STUDY.baseline_id(), WINNER_ID}
 
 
-def test_advice_that_is_in_force_is_no_candidate_and_does_not_take_the_picks_place(tmp_path: Path) -> None:
+def test_active_advice_is_not_a_candidate_and_does_not_replace_the_pick(tmp_path: Path) -> None:
     campaign = following(tmp_path, ADVISED, WINNER)
     study, candidates = campaign.tune, campaign.read_table(CANDIDATES, CANDIDATE_COLUMNS)
     decided(campaign)
@@ -103,7 +103,7 @@ def test_advice_that_is_in_force_is_no_candidate_and_does_not_take_the_picks_pla
 
 
 @pytest.mark.parametrize(("compare_advice", "titles"), [("if_better", None), ("always", ["A guide"])])
-def test_advice_that_beats_nothing_is_measured_beside_the_pick_where_that_is_asked_for(
+def test_advice_that_beats_nothing_is_measured_with_the_pick_on_request(
     tmp_path: Path, compare_advice: str, titles: list[str] | None
 ) -> None:
     asked = {**CONFIRMATION, "compare_advice": compare_advice}
@@ -128,7 +128,7 @@ def test_advice_that_beats_nothing_is_measured_beside_the_pick_where_that_is_ask
     assert line.endswith("no mean is worse by more than 10 %.")
 
 
-def test_advice_that_lost_records_is_never_measured_beside_the_pick(tmp_path: Path) -> None:
+def test_advice_that_lost_records_is_never_measured_with_the_pick(tmp_path: Path) -> None:
     study = quick(
         record_sizes_bytes=[int(CASE)], confirmation={**CONFIRMATION, "compare_advice": "always"}, advice=True
     )
@@ -144,7 +144,7 @@ def test_advice_that_lost_records_is_never_measured_beside_the_pick(tmp_path: Pa
     assert best_advice(study, candidates, lost, [poor_id]) is None
 
 
-def test_advice_that_is_better_takes_the_picks_place_on_blocks_of_its_own(tmp_path: Path) -> None:
+def test_better_advice_replaces_the_pick_on_its_own_blocks(tmp_path: Path) -> None:
     campaign = following(tmp_path, ADVISED, ADVISED, WINNER)
     decision = decided(campaign, winner_later_ms=90)
     advice = decision.advice
@@ -170,7 +170,7 @@ def test_advice_that_is_better_takes_the_picks_place_on_blocks_of_its_own(tmp_pa
     )
 
 
-def test_what_is_measured_is_never_more_than_planned(tmp_path: Path) -> None:
+def test_measurements_never_exceed_the_plan(tmp_path: Path) -> None:
     for number, later_ms in enumerate((None, 90.0)):
         campaign = following(tmp_path / str(number), ADVISED, ADVISED, WINNER)
         decided(campaign, winner_later_ms=later_ms)

@@ -64,7 +64,7 @@ def test_a_killed_confirmation_ends_where_it_would_have(tmp_path: Path) -> None:
     assert confirmed_by(cut) == expected
 
 
-def test_what_cannot_be_told_takes_all_blocks_and_goes_to_a_person(tmp_path: Path) -> None:
+def test_an_inconclusive_candidate_takes_all_blocks_and_needs_approval(tmp_path: Path) -> None:
     campaign, rng = campaign_in(tmp_path, study_of(), WINNER), np.random.default_rng(3)
     decision = confirmed_by(campaign, with_p95(lambda: 20 * float(np.exp(rng.normal(0, 0.4)))))
     assert measured(campaign, "gain")[WINNER_ID] == 12
@@ -73,7 +73,7 @@ def test_what_cannot_be_told_takes_all_blocks_and_goes_to_a_person(tmp_path: Pat
     assert unresolved.resolution == "not resolved"
 
 
-def test_harm_ends_the_blocks_and_what_is_in_force_stays(tmp_path: Path) -> None:
+def test_harm_ends_the_blocks_and_the_active_settings_stay(tmp_path: Path) -> None:
     campaign = campaign_in(tmp_path, study_of(), WINNER)
     with fake_testbed(campaign, CASE) as testbed:
         assert isinstance(testbed.load_tool, FakeLoadTool)

@@ -32,7 +32,7 @@ def test_the_text_is_kept_with_the_campaign_and_the_frozen_study_keeps_its_name(
     assert KEYS.payload() in manifest.artifacts
 
 
-def test_a_campaign_goes_on_with_the_same_text_alone(tmp_path: Path):
+def test_a_campaign_resumes_only_with_the_same_text(tmp_path: Path):
     store = FolderStore(tmp_path)
     design.run(store, STUDY, "c1", ClusterSystem(FakeCluster()), "one text")
     design.run(store, STUDY, "c1", ClusterSystem(FakeCluster()), "one text")
@@ -50,14 +50,14 @@ def test_a_study_that_names_no_file_has_no_text(tmp_path: Path):
     assert CampaignKeys(study.name, "c1").payload() not in store.keys("")
 
 
-def test_a_campaign_goes_on_whatever_its_study_says_of_checks_by_now(tmp_path: Path):
+def test_a_campaign_resumes_whatever_its_study_now_says_about_checks(tmp_path: Path):
     store, scheduled = FolderStore(tmp_path), STUDY.model_copy(update={"retune": Retune(schedule="@daily")})
     design.run(store, STUDY, "c1", ClusterSystem(FakeCluster()), "one text")
 
     assert design.run(store, scheduled, "c1", ClusterSystem(FakeCluster()), "one text").campaign == "c1"
 
 
-def test_a_campaign_goes_on_under_the_same_values_alone(tmp_path: Path):
+def test_a_campaign_resumes_only_under_the_same_values(tmp_path: Path):
     store, cluster = FolderStore(tmp_path), ClusterSystem(FakeCluster())
     design.run(store, STUDY, "c1", cluster, "one text")
 

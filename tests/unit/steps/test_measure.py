@@ -145,7 +145,7 @@ def test_the_log_says_how_many_repetitions_failed_for_implausible_values(
     assert f"2 of {planned} repetitions failed because of implausible values" in caplog.text
 
 
-def test_a_killed_task_goes_on_with_the_same_trials_as_one_that_was_not(tmp_path: Path):
+def test_a_killed_task_resumes_with_the_same_trials_as_an_uninterrupted_one(tmp_path: Path):
     undisturbed, killed = started(tmp_path / "a", ADAPTIVE), started(tmp_path / "b", ADAPTIVE)
     with fake_testbed(undisturbed, CASE) as testbed:
         measure.run(undisturbed, CASE, ProducerRunner(undisturbed, CASE, testbed))

@@ -92,7 +92,7 @@ def proposed(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     return campaign
 
 
-def test_after_the_design_every_record_size_goes_on_with_the_baseline_and_new_configurations(
+def test_after_the_design_every_record_size_continues_with_the_baseline_and_new_configurations(
     proposed: Campaign,
 ) -> None:
     study, trials = proposed.study, proposed.read_table(proposed.keys.trials(), TRIAL_COLUMNS)
@@ -179,7 +179,7 @@ def test_a_record_size_with_nothing_left_to_propose_says_so(tmp_path: Path, capl
     assert campaign.store.tag(campaign.keys.design(1)) is None
 
 
-def test_what_only_failed_or_was_rejected_is_not_proposed_again(tmp_path: Path) -> None:
+def test_configurations_that_only_failed_or_were_rejected_are_not_proposed_again(tmp_path: Path) -> None:
     study = study_of()
     campaign = campaign_of(tmp_path, study, recorded_trials(study, 12))
     propose.run(campaign, 1)

@@ -47,7 +47,7 @@ def proposed(campaign: Campaign) -> bytes:
     return campaign.store.get(campaign.keys.design(1))
 
 
-def test_a_design_begins_with_the_best_known_and_draws_the_rest_anew(tmp_path: Path) -> None:
+def test_a_design_begins_with_the_best_known_and_draws_new_ones_after_them(tmp_path: Path) -> None:
     campaign = designed(tmp_path)
     prior = campaign.read_table(KEYS.prior_trials(), PRIOR_TRIAL_COLUMNS)
     table = campaign.read_table(KEYS.design(), DESIGN_COLUMNS)
@@ -60,7 +60,7 @@ def test_a_design_begins_with_the_best_known_and_draws_the_rest_anew(tmp_path: P
         assert len(set(ids)) == len(ids) == 9
 
 
-def test_what_it_begins_with_is_written_down_and_named_in_the_manifest(tmp_path: Path) -> None:
+def test_its_warm_start_is_stored_and_named_in_the_manifest(tmp_path: Path) -> None:
     past_campaign(tmp_path)
     manifest = design.run(FolderStore(tmp_path), WARM, "c9", ClusterSystem(FakeCluster()))
     prior = Campaign.open(FolderStore(tmp_path), WARM.name, "c9").read_record(KEYS.prior(), Prior)
@@ -71,7 +71,7 @@ def test_what_it_begins_with_is_written_down_and_named_in_the_manifest(tmp_path:
     assert (prior.half_life_days, [each.campaign for each in prior.campaigns]) == (30.0, ["c0"])
 
 
-def test_a_campaign_that_goes_on_keeps_what_it_began_with_though_there_is_a_later_one(tmp_path: Path) -> None:
+def test_a_resumed_campaign_keeps_its_warm_start_even_if_there_is_a_later_one(tmp_path: Path) -> None:
     campaign = designed(tmp_path)
     kept = {key: campaign.store.get(key) for key in (KEYS.prior(), KEYS.prior_trials(), KEYS.design())}
     past_campaign(tmp_path, "c1", days_later=1, block=1)
@@ -98,7 +98,7 @@ def test_without_a_warm_start_nothing_of_the_past_is_read_or_written(tmp_path: P
     assert not {"prior_trials", "known_configurations"} & manifest.counts.keys()
 
 
-def test_a_round_learns_from_what_the_campaign_began_with(tmp_path: Path) -> None:
+def test_a_round_learns_from_the_campaigns_warm_start(tmp_path: Path) -> None:
     (tmp_path / "cold").mkdir()
     design.run(FolderStore(tmp_path / "cold"), COLD, "c9", ClusterSystem(FakeCluster()))
     cold = Campaign.open(FolderStore(tmp_path / "cold"), COLD.name, "c9")

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.fast
 WRITERS, WRITES, LINES = 4, 25, 2_000
 
 
-def test_a_writer_that_is_overtaken_before_it_renames_puts_its_own_whole_file_in_place(
+def test_a_writer_overtaken_before_its_rename_still_writes_a_complete_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, sync, overtaken = tmp_path / "secrets.env", os.fsync, list[bool]()
@@ -36,7 +36,7 @@ def test_a_writer_that_is_overtaken_before_it_renames_puts_its_own_whole_file_in
     assert [each.name for each in tmp_path.iterdir()] == ["secrets.env"]
 
 
-def test_readers_beside_several_writers_read_whole_files_alone(tmp_path: Path) -> None:
+def test_readers_read_only_complete_files_during_concurrent_writes(tmp_path: Path) -> None:
     path = tmp_path / "secrets.env"
     texts = [f"{writer}\n" * LINES for writer in range(WRITERS)]
     write_private(path, texts[0])
@@ -67,7 +67,7 @@ write_private(Path(sys.argv[1]), "password=hidden")
 """
 
 
-def test_what_a_killed_writer_left_is_removed_by_the_next_one_and_that_of_a_living_one_is_not(
+def test_the_leftovers_of_a_killed_writer_are_removed_by_the_next_one_but_not_those_of_a_running_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "secrets.env"
@@ -91,7 +91,7 @@ def test_what_a_killed_writer_left_is_removed_by_the_next_one_and_that_of_a_livi
     assert path.read_text() == "whole"
 
 
-def test_a_write_that_fails_leaves_the_file_as_it_was_and_nothing_beside_it(
+def test_a_failed_write_leaves_the_file_unchanged_and_no_other_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "secrets.env"

@@ -65,7 +65,7 @@ def test_a_defect_names_file_key_and_value(tmp_path: Path, right: str, wrong: st
         load_advice(tmp_path)
 
 
-def test_what_an_advice_says_of_durability_is_not_followed() -> None:
+def test_durability_settings_of_advice_are_ignored() -> None:
     found = configuration_advised(quick(), CASE, advice_of(**{"batch.size": 65536, "acks": "1"}))
     assert found == {**quick().baseline_configuration(), "batch.size": 65536}
 
@@ -79,11 +79,11 @@ def test_what_an_advice_says_of_durability_is_not_followed() -> None:
         ({"batch.size": 16384, "linger.ms": 5}, "it is the baseline"),
     ],
 )
-def test_what_is_left_out_says_why(properties: dict[str, PropertyValue], why: str) -> None:
+def test_excluded_advice_has_a_reason(properties: dict[str, PropertyValue], why: str) -> None:
     assert configuration_advised(quick(), CASE, advice_of(**properties)) == why
 
 
-def test_advice_needs_a_design_that_is_drawn_and_what_is_compared_with_advice_needs_some() -> None:
+def test_advice_needs_a_drawn_design_and_a_comparison_with_advice_needs_advice() -> None:
     always = {"compare_advice": "always"}
     with pytest.raises(StudyError, match=r"advice needs design\.method: latin_hypercube"):
         quick(advice=True, design={"method": "one_at_a_time", "configurations": None})

@@ -104,7 +104,7 @@ def test_a_tables_levels_differ_from_the_reference_in_its_factor_alone_and_a_gri
     assert found == [(16384, 0), (16384, 5), (65536, 0), (65536, 5)]
 
 
-def test_what_a_part_fixes_holds_at_all_of_its_levels_and_in_its_own_reference_alone() -> None:
+def test_settings_fixed_by_a_part_apply_only_to_its_levels_and_its_reference() -> None:
     study = comparison()
     assert {each["payload"] for each in study.levels_of("record_size")} == {"text"}
     assert study.baseline_configuration("record_size")["payload"] == "text"
@@ -122,7 +122,7 @@ def test_everything_that_any_part_varies_or_fixes_is_a_factor_with_all_of_its_va
     }
 
 
-def test_a_producer_is_told_what_the_reference_or_the_level_states_and_no_default() -> None:
+def test_a_producer_gets_the_values_of_the_reference_or_the_level_and_no_default() -> None:
     study = comparison()
     told = study.properties(study.levels_of("compression_type")[1])
     assert told == {
@@ -136,7 +136,7 @@ def test_a_producer_is_told_what_the_reference_or_the_level_states_and_no_defaul
     assert study.effective({})["buffer.memory"] == 33554432
 
 
-def test_what_is_sent_follows_from_the_level() -> None:
+def test_the_sent_records_follow_from_the_level() -> None:
     study = shipped_good("fixed_payloads")
     zeros = study.load_of("zeros", study.levels_of("zeros")[1])
     assert (zeros.record_size_bytes, zeros.payload, zeros.made_payload, zeros.producers) == (100, "zeros", "zeros", 1)
@@ -151,7 +151,7 @@ def test_parts_with_the_same_reference_share_the_sizing_of_the_first() -> None:
     assert [study.sized_like(case) for case in study.cases] == ["compression_type", "record_size", "compression_type"]
 
 
-def test_own_brokers_get_their_properties_and_what_reference_and_level_set_of_them() -> None:
+def test_own_brokers_get_their_properties_and_those_of_the_reference_and_the_level() -> None:
     study, of_clients = shipped_good("broker_settings"), comparison()
     common = {"num.partitions": 3, "auto.create.topics.enable": "false", "num.io.threads": 4, "num.network.threads": 3}
     both = ("socket.send.buffer.bytes", "socket.receive.buffer.bytes")
@@ -198,7 +198,7 @@ def test_a_table_from_the_command_line_takes_the_place_of_all_parts_with_the_ref
         ((), {"baseline": {"linger.ms": 20}}, r"baseline: .* is not a key of a study"),
     ],
 )
-def test_what_the_study_could_not_have_is_refused_by_key_value_and_rule(
+def test_invalid_overrides_are_refused_by_key_value_and_rule(
     table: tuple[str, ...], overrides: dict[str, Any], rule: str
 ) -> None:
     study = comparison()
@@ -246,13 +246,13 @@ def test_on_an_existing_cluster_no_brokers_of_the_studys_own_start() -> None:
         with_overrides(shipped_good("broker_settings"), cluster=cluster)
 
 
-def test_a_protocol_without_a_kind_changes_what_it_names_and_nothing_else() -> None:
+def test_a_protocol_without_a_kind_changes_only_the_keys_it_names() -> None:
     default, changed = shipped_good("in_twelve_lines").protocol, shipped_good("other_blocks").protocol
     paced = default.paced.model_copy(update={"rate_fraction": 0.3})
     assert changed == default.model_copy(update={"repetitions": 3, "paced": paced})
 
 
-def test_published_numbers_stand_for_each_level_in_the_files_order() -> None:
+def test_published_numbers_apply_to_the_levels_in_the_files_order() -> None:
     part = shipped_good("grid").part("batching")
     assert part.published == {"latency_p99_ms": [None, 8, None, 12.5, None, None]}
 
@@ -264,7 +264,7 @@ def test_only_a_study_that_compares_is_taken_for_one() -> None:
         compare_study(paper_study())
 
 
-def test_what_a_repetitions_outcome_depends_on_is_told_apart_by_brokers_reference_and_topic() -> None:
+def test_repetitions_are_distinguished_by_brokers_reference_and_topic() -> None:
     def conditions(**changes: Any) -> dict[str, Any]:
         return comparison(**changes).conditions()
 
@@ -285,7 +285,7 @@ def test_every_part_measures_its_reference_once_in_a_block(path: Path) -> None:
         assert study.levels_of(case).count(study.baseline_configuration(case)) == 1
 
 
-def test_variants_set_what_they_say_and_leave_the_rest_at_the_reference() -> None:
+def test_variants_set_their_own_values_and_keep_the_others_at_the_reference() -> None:
     study = shipped_good("variants")
     levels = study.levels_of("ways")
 
@@ -294,7 +294,7 @@ def test_variants_set_what_they_say_and_leave_the_rest_at_the_reference() -> Non
     assert found == [(20, "1", 16384), (0, "1", 1024), (100, "1", 16384)]
 
 
-def test_a_part_of_variants_may_be_measured_alone_or_replaced_and_says_what_each_sets() -> None:
+def test_a_part_of_variants_may_be_measured_alone_or_replaced_and_lists_the_values_of_each() -> None:
     study = comparison(variants=[{"name": "ways", "variants": {"ours": {}, "eager": {"linger.ms": 0}}}])
     part = compared_part(study, "ways", [])
 

@@ -50,7 +50,7 @@ def studies() -> list[Study]:
 @pytest.mark.parametrize("factor", FACTORS)
 @settings(max_examples=50, deadline=None)
 @given(places=positions)
-def test_a_column_holds_what_each_position_stands_for(factor: Factor, places: list[float]) -> None:
+def test_a_column_has_the_level_of_each_position(factor: Factor, places: list[float]) -> None:
     column = factor.column(np.array(places))
     assert column.tolist() == [factor.at(place) for place in places]
 

@@ -13,7 +13,7 @@ def test_a_configuration_is_said_in_one_order_whatever_order_it_has():
     assert configuration_words(dict(reversed(configuration.items()))) == configuration_words(configuration)
 
 
-def test_what_has_no_words_of_its_own_is_said_by_name():
+def test_terms_without_their_own_words_are_shown_by_name():
     configuration = {"max.request.size": 1_048_576, "enable.idempotence": True, "acks": "1"}
     assert configuration_words(configuration, ", ") == "acks 1, enable.idempotence true, max.request.size 1048576"
 

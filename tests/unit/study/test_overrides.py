@@ -69,13 +69,13 @@ def no_kcat(level: Configuration) -> str:
     return "no kcat here" if level["path"] == "kcat" else ""
 
 
-def test_a_study_that_can_be_measured_whole_stays_as_it_is_and_a_part_of_one_level_goes_whole() -> None:
+def test_a_fully_measurable_study_stays_unchanged_and_a_part_left_with_one_level_is_removed() -> None:
     assert without_impossible(study(), lambda _: "") == (study(), [])
     found, _ = without_impossible(study(), lambda level: "Java" if level["senders"] != "sequential" else "")
     assert found.cases == ["ways", "path"]
 
 
-def test_levels_and_variants_go_with_their_published_numbers_and_are_told() -> None:
+def test_levels_and_variants_are_removed_with_their_published_numbers_and_reported() -> None:
     found, told = without_impossible(study(), no_kcat)
 
     assert found.part("path").factors == {"path": ["producer", "batches"]}

@@ -47,7 +47,7 @@ CONSUMER = Driver(
 WHOLE: dict[str, Value] = {"mode": "steady", "pace_mib_s": 8.5, "lag_max_records": 7, "lag_ms": None}
 
 
-def test_quantities_follow_from_the_fields_and_those_of_an_inner_dataclass_stand_in_its_place() -> None:
+def test_quantities_follow_from_the_fields_including_those_of_an_inner_dataclass() -> None:
     found = [(each.name, each.type, each.may_be_missing, each.unit) for each in CONSUMER.quantities]
     assert found == [
         ("mode", str, False, ""),
@@ -73,13 +73,13 @@ def test_a_value_that_breaks_the_declaration_is_named_with_the_rule(change: dict
     assert CONSUMER.fault_of(WHOLE | change) == told
 
 
-def test_a_quantity_that_is_missing_is_named_and_none_stands_for_those_that_may_be() -> None:
+def test_a_missing_quantity_is_named_and_an_optional_one_is_none() -> None:
     without = {name: value for name, value in WHOLE.items() if name not in ("lag_ms", "mode")}
     assert CONSUMER.fault_of(without).startswith("mode: is missing")
     assert CONSUMER.with_missing(without) == {**without, "lag_ms": None}
 
 
-def test_what_a_producer_measured_comes_back_from_its_values_without_figures_if_one_is_missing() -> None:
+def test_a_producers_measurement_round_trips_without_figures_if_one_is_missing() -> None:
     client, counters = ClientMetrics(buffer_wait_s=0.5), LoadCounters(host_cpu_busy_fraction=0.9)
     measured = ProducerQuantities("steady_state", 10, 10, 10, 7.8, FIGURES, client, "slow", counters, "load_tool")
     values = measured.values()

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.fast
         ("payload", "text", "text"),
     ],
 )
-def test_a_value_is_a_whole_number_or_a_text_in_lower_case(name: str, given: PropertyValue, value: FactorValue) -> None:
+def test_a_value_is_an_integer_or_lower_case_text(name: str, given: PropertyValue, value: FactorValue) -> None:
     found = SETTINGS[name].value(given)
     assert (found, type(found)) == (value, type(value))
 

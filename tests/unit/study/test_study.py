@@ -43,7 +43,7 @@ def test_bad_study_is_refused_with_file_key_value_and_rule(path: Path):
     assert str(refused.value).startswith(f"{path}: ")
 
 
-def test_paper_is_the_published_study_and_what_that_does_not_state_is_as_the_documentation_says():
+def test_paper_is_the_published_study_completed_as_documented():
     study = paper_study()
     protocol, workload = study.protocol, study.workload
     assert math.prod(len(factor.levels or []) for factor in study.factors.values()) == 540
@@ -93,7 +93,7 @@ def test_a_study_accepts_its_baselines_durability_and_turns_idempotence_off_with
     assert paper_study().weakest_durability() == Durability.acks_0
 
 
-def test_a_pause_and_a_baseline_are_overrides_that_are_named_beside_the_files_values():
+def test_a_pause_and_a_baseline_are_overrides_that_are_named_with_the_files_values():
     file = load_study(GOOD_FOLDER / "baseline_from_properties.yaml")
     study = with_overrides(file, cool_down_s=0.5, baseline={"linger.ms": 20})
     assert (study.protocol.cool_down_s, study.baseline) == (0.5, {"linger.ms": 20})
@@ -123,7 +123,7 @@ def test_overrides_are_checked_like_a_file_and_every_one_is_named():
         with_overrides(paper, repetitions=0)
 
 
-def test_a_table_in_place_of_a_comparisons_parts_is_named_without_what_it_leaves_open():
+def test_a_table_in_place_of_a_comparisons_parts_is_named_without_its_missing_keys():
     file = compare_study(load_study(STUDIES / "impact.yaml"))
     study = with_overrides(file, table=file.table_of("linger.ms", ["0", "10"]))
     (tables,) = [str(each) for each in overrides_of(file, study) if each.key == "tables"]

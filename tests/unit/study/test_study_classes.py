@@ -74,7 +74,7 @@ def refusal_of(content: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize(
     ("content", "wanted"), [(CALLING, TuneCalls), (COMPARING, CompareProducer), (TUNING, TuneProducer)]
 )
-def test_kind_and_driver_say_which_study_a_file_holds_by_default_one_that_tunes_a_producer(
+def test_kind_and_driver_select_the_study_of_a_file_by_default_tuning_a_producer(
     content: dict[str, Any], wanted: type[Study]
 ):
     study = parsed(content)
@@ -146,7 +146,7 @@ def test_constraints_may_name_only_the_variables_that_the_drivers_cases_have():
     )
 
 
-def test_cases_are_named_in_the_drivers_own_words_and_what_only_another_has_is_refused_by_name():
+def test_cases_are_named_in_the_drivers_words_and_keys_of_another_driver_are_refused_by_name():
     assert with_overrides(parsed(CALLING), cases=["evening"]).cases == ["evening"]
     with pytest.raises(BadInputError, match="study example: driver: 'calls': must be producer here"):
         ProducerStudy.of(parsed(CALLING))

@@ -91,7 +91,7 @@ def _at(content: Any, place: tuple[Any, ...]) -> Any:
 
 @settings(max_examples=200, derandomize=True, deadline=None)
 @given(altered_studies() | altered_texts() | st.text(max_size=200))
-def test_whatever_the_file_holds_is_a_study_that_survives_being_frozen_or_one_clear_error(text: str) -> None:
+def test_any_file_is_a_study_that_survives_freezing_or_one_clear_error(text: str) -> None:
     found = study_or_refusal(text)
 
     if isinstance(found, StudyError):

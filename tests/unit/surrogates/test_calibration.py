@@ -56,7 +56,7 @@ def of_trees(rows: pd.DataFrame) -> np.ndarray:
 
 
 @pytest.mark.parametrize("estimates", ["gaussian_process", "trees"])
-def test_most_of_what_was_never_seen_lies_in_its_interval(estimates: str) -> None:
+def test_most_unseen_values_lie_in_their_interval(estimates: str) -> None:
     rows = unseen()
     estimate, low, high = judged(estimates)[0].interval(study(estimates), rows, of_trees(rows), 5)
     assert (low <= estimate).all()

@@ -42,7 +42,7 @@ def samples(rows: pd.DataFrame, configurations: int = 40, members: int = 200) ->
     return fitted(configurations).samples(rows, members, np.random.default_rng(1))
 
 
-def test_its_mean_is_close_at_what_it_never_saw_and_the_interval_of_its_draws_holds_it() -> None:
+def test_its_mean_is_close_at_unseen_points_and_the_interval_of_its_draws_contains_it() -> None:
     unseen = recorded().iloc[40:]
     measured, drawn = np.log(unseen.throughput_mib_s.to_numpy()), samples(unseen)
     assert np.mean((drawn.mean(axis=0) - measured) ** 2) < 0.2 * measured.var()
@@ -50,7 +50,7 @@ def test_its_mean_is_close_at_what_it_never_saw_and_the_interval_of_its_draws_ho
     assert np.mean((low <= measured) & (measured <= high)) >= 0.7
 
 
-def test_it_is_surer_of_what_was_measured_than_of_what_was_not() -> None:
+def test_it_is_more_certain_at_measured_points_than_at_others() -> None:
     spread = samples(recorded()).std(axis=0)
     assert spread[:40].mean() < 0.7 * spread[40:].mean()
 
@@ -69,7 +69,7 @@ def test_more_repetitions_of_a_trial_make_it_count_for_more() -> None:
     assert abs(pulled[1] - measured) < abs(pulled[0] - measured)
 
 
-def test_what_was_learned_is_told_from_what_was_not() -> None:
+def test_learned_objectives_are_distinguished_from_others() -> None:
     rows = recorded().copy()
     rows["throughput_mib_s"] = np.random.default_rng(3).permutation(rows.throughput_mib_s.to_numpy())
     shuffled = fit_posterior(paper_study(), rows, "throughput_mib_s")

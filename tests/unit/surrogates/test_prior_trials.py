@@ -84,7 +84,7 @@ def test_more_repetitions_another_order_seed_or_design_leave_a_campaign_comparab
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
-def test_what_does_not_compare_is_left_out_with_key_and_both_values(
+def test_incomparable_campaigns_are_excluded_with_key_and_both_values(
     tmp_path: Path, then: dict[str, Any], testbed: dict[str, Any], reason: str
 ) -> None:
     past_campaign(tmp_path, study=study_in_rounds(**then))
@@ -93,7 +93,7 @@ def test_what_does_not_compare_is_left_out_with_key_and_both_values(
     assert not (trials.case == "8192").any()
 
 
-def test_a_campaign_of_other_factors_is_left_out(tmp_path: Path) -> None:
+def test_a_campaign_of_other_factors_is_excluded(tmp_path: Path) -> None:
     past_campaign(tmp_path)
     factors = {"linger.ms": {"type": "integer", "levels": [0, 5]}}
     prior, trials = read(tmp_path, study=study_in_rounds(factors=factors, constraints=[], design={"configurations": 1}))
@@ -119,7 +119,7 @@ def narrower(name: str, levels: list[Any]) -> Study:
     return study_in_rounds(factors={**factors, name: {**factors[name], "levels": levels}})
 
 
-def test_trials_of_a_category_that_is_no_level_today_are_left_out_and_counted_but_for_the_baseline(
+def test_trials_of_a_category_that_is_no_longer_a_level_are_excluded_and_counted_except_the_baseline(
     tmp_path: Path,
 ) -> None:
     past_campaign(tmp_path)
@@ -165,14 +165,14 @@ def test_a_text_of_other_words_is_another_workload(tmp_path: Path) -> None:
     assert read(tmp_path, study=study)[0].campaigns[0].left_out == ["workload.payload.file: the text has changed"]
 
 
-def test_a_record_size_without_a_baseline_is_left_out_and_the_other_one_is_used(tmp_path: Path) -> None:
+def test_a_record_size_without_a_baseline_is_excluded_and_the_other_one_is_used(tmp_path: Path) -> None:
     keep(past_campaign(tmp_path), lambda trials: ~(trials.is_baseline & (trials.case == "1024")))
     prior, found = read(tmp_path)
     assert prior.campaigns[0].left_out == ["1,024 B: its baseline has no valid repetition"]
     assert set(found.case) == {"8192"}
 
 
-def test_a_named_campaign_that_cannot_be_read_is_left_out_with_the_reason_and_warned_of(
+def test_a_named_campaign_that_cannot_be_read_is_excluded_with_the_reason_and_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     past_campaign(tmp_path)
@@ -198,7 +198,7 @@ def test_the_age_is_that_of_the_last_repetition_whatever_its_key(tmp_path: Path)
     assert ages == {"1024": pytest.approx(30.0), "8192": pytest.approx(24.0)}
 
 
-def test_the_latest_is_what_was_measured_last_whatever_its_id_and_never_itself(tmp_path: Path) -> None:
+def test_the_latest_is_the_last_measured_whatever_its_id_and_never_itself(tmp_path: Path) -> None:
     past_campaign(tmp_path, "c5", days_later=1)
     past_campaign(tmp_path, "a_later_one", days_later=2)
     past_campaign(tmp_path, "c9", days_later=4)
@@ -271,7 +271,7 @@ def test_of_too_many_those_are_kept_that_add_most_to_the_hypervolume(tmp_path: P
     assert volume([configuration_id(first)]) == max(volume([name]) for name in every)
 
 
-def test_what_lies_outside_of_todays_space_or_misses_a_limit_is_not_among_the_best_known(tmp_path: Path) -> None:
+def test_trials_outside_todays_space_or_beyond_a_limit_are_not_among_the_best_known(tmp_path: Path) -> None:
     past_campaign(tmp_path)
     (_, trials) = read(tmp_path)
     every = best_known(study_in_rounds(), trials, "8192", 8)

@@ -70,7 +70,7 @@ def test_the_error_of_a_mean_is_its_squared_standard_error() -> None:
     assert variances[trial_keys(trials)[0]] == pytest.approx(np.var(values, ddof=1) / len(values))
 
 
-def test_the_error_of_a_cv_is_near_what_fresh_repetitions_show() -> None:
+def test_the_error_of_a_cv_is_close_to_that_of_fresh_repetitions() -> None:
     generator = np.random.default_rng(7)
     template = recorded_repetitions(("1024",), configurations=1, blocks=1)[0]
     estimates, cvs = [], []
@@ -132,9 +132,7 @@ def test_no_estimate_is_of_a_model_that_saw_the_configuration() -> None:
         (None, 0.9, False),
     ],
 )
-def test_learnable_is_what_reaches_half_of_a_ceiling_worth_the_name(
-    r2: float | None, ceiling: float | None, verdict: bool
-) -> None:
+def test_learnable_means_half_of_a_meaningful_ceiling(r2: float | None, ceiling: float | None, verdict: bool) -> None:
     assert is_learnable(r2, ceiling) is verdict
 
 

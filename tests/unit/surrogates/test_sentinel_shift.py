@@ -46,7 +46,7 @@ def moved(then: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
     return rebased(paper_study(), then, now, "throughput_mib_s")
 
 
-def test_what_the_baseline_has_moved_by_moves_every_other_value_by_as_much() -> None:
+def test_the_shift_of_the_baseline_shifts_every_other_value_equally() -> None:
     found = moved(earlier(recorded(0), times=3.0), recorded(0, 10))
     others = recorded(0)[~recorded(0).is_baseline]
     assert found.log_shift.to_numpy() == pytest.approx(-np.log(3))
@@ -120,11 +120,11 @@ def _mean(posterior: Posterior | None) -> np.ndarray:
 
 
 @pytest.mark.parametrize("times", [1.0, 3.0])
-def test_an_earlier_campaign_that_agrees_tells_much_of_what_today_has_not_measured(times: float) -> None:
+def test_an_earlier_campaign_that_agrees_informs_points_not_measured_today(times: float) -> None:
     assert error_after_a_design_of_12(lambda then: earlier(then, times=times)) < 0.5 * cold_error()
 
 
-def test_one_that_contradicts_what_was_measured_in_both_does_little_harm() -> None:
+def test_an_earlier_campaign_that_contradicts_todays_values_does_little_harm() -> None:
     assert error_after_a_design_of_12(lambda then: earlier(reshuffled(then))) < 1.2 * cold_error()
 
 
@@ -136,7 +136,7 @@ def test_one_that_was_hardly_compared_does_little_harm_though_the_baseline_has_n
 
 
 @pytest.mark.parametrize("baseline_stays", [True, False])
-def test_one_that_was_hardly_compared_and_agrees_still_tells_much(baseline_stays: bool) -> None:
+def test_an_earlier_campaign_with_few_common_points_that_agrees_still_informs(baseline_stays: bool) -> None:
     def honest(then: pd.DataFrame) -> pd.DataFrame:
         return earlier(hardly_compared(then))
 

@@ -90,7 +90,7 @@ def test_native_categories_are_split_as_sets_of_levels() -> None:
     assert any(tree["categories"] for tree in trees)
 
 
-def test_a_batch_holds_as_many_records_as_fit_and_at_least_one_where_the_study_varies_its_size() -> None:
+def test_a_batch_has_as_many_records_as_fit_and_at_least_one_if_the_study_varies_its_size() -> None:
     study = with_surrogate(small_study(), records_per_batch=True)
     rows = recorded_trials().head(3).assign(**{"batch.size": [16384, 16384, 1024], "case": ["1024", "10240", "8192"]})
     encoding = feature_encoding(study, rows)

@@ -26,7 +26,7 @@ from tests.recorded import STUDIES, paper_study, recorded_repetitions
 pytestmark = pytest.mark.fast
 
 
-def test_the_plan_is_what_the_measure_step_measures() -> None:
+def test_the_plan_matches_the_measure_step() -> None:
     study = load_study(STUDIES / "quick.yaml")
     design = design_table(study)
     measured = []

@@ -29,7 +29,7 @@ def _ended() -> Iterator[None]:
     STARTED.clear()
 
 
-def test_it_is_told_and_answers_and_what_is_no_line_of_json_is_passed_over() -> None:
+def test_it_answers_requests_and_lines_that_are_not_json_are_skipped() -> None:
     code = r"""
 import json, sys
 sys.stdout.buffer.write(b'starting \xff\nnull\n5\n')
@@ -48,7 +48,7 @@ for line in sys.stdin:
     assert talks.cpu_s() > 0
 
 
-def test_one_that_ends_is_told_with_its_last_words() -> None:
+def test_a_process_that_ends_is_reported_with_its_last_output() -> None:
     ends = child("import sys; sys.exit('no such\\nsetting')")
 
     with pytest.raises(LoadStartError, match=r"the child has ended with exit code 1: no such setting"):
@@ -60,21 +60,21 @@ def test_one_that_ends_is_told_with_its_last_words() -> None:
 
 
 @pytest.mark.slow
-def test_one_that_says_nothing_is_given_up_and_others_are_looked_at_meanwhile() -> None:
+def test_a_silent_process_times_out_while_others_are_watched() -> None:
     looked = []
     with pytest.raises(LoadToolError, match=r"the child did not answer within 0.3 s: it printed nothing"):
         child("import time; time.sleep(60)").next_line("run", 0.3, meanwhile=lambda: looked.append(1))
     assert looked
 
 
-def test_a_program_that_is_not_there_is_told() -> None:
+def test_a_missing_program_is_reported() -> None:
     missing = ChildProcess("the shop", ["/no/such/program"], {"PATH": os.environ["PATH"]})
     STARTED.append(missing)
     with pytest.raises(LoadStartError, match=r"the shop has ended with exit code 127: .*not found"):
         missing.next_line(READY, 10)
 
 
-def test_a_grandchild_that_holds_the_pipe_does_not_hold_up_the_end() -> None:
+def test_a_grandchild_holding_the_pipe_does_not_delay_the_end() -> None:
     code = "import subprocess; print('{\"ready\": 1}'); subprocess.Popen(['sleep', '8']).wait()"
     parent = child(code)
     parent.next_line(READY, 10)
@@ -84,7 +84,7 @@ def test_a_grandchild_that_holds_the_pipe_does_not_hold_up_the_end() -> None:
     assert time.monotonic() - began_s < 5
 
 
-def test_a_program_is_run_to_its_end_and_one_that_fails_or_takes_too_long_says_so() -> None:
+def test_a_program_runs_to_its_end_and_a_failure_or_timeout_is_reported() -> None:
     def run(code: str, within_s: float = 10.0) -> bytes:
         return run_to_end("the program", [sys.executable, "-c", code], {"PATH": os.environ["PATH"]}, within_s)
 

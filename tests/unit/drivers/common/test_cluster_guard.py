@@ -54,7 +54,7 @@ def test_trouble_during_a_block_sets_it_aside_and_measures_it_again(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_what_was_set_aside_is_not_measured_a_third_time_by_a_resumed_task(tmp_path: Path):
+def test_a_rejected_repetition_is_not_measured_a_third_time_by_a_resumed_task(tmp_path: Path):
     with measuring(tmp_path) as m:
 
         def die_after_trouble(_: LoadRequest) -> None:
@@ -83,7 +83,7 @@ def test_trouble_of_a_sequential_order_concerns_a_single_repetition(tmp_path: Pa
     assert len(m.stored()) == PLANNED
 
 
-def test_repetitions_of_the_confirmation_are_set_aside_below_their_own_prefix(tmp_path: Path):
+def test_rejected_repetitions_of_the_confirmation_are_stored_under_their_own_prefix(tmp_path: Path):
     with measuring(tmp_path) as m:
         m.tool.after_run = in_trouble_after(m, lambda number: number == 2)
         m.measure("choice")
@@ -126,7 +126,7 @@ def test_trouble_that_lasts_is_waited_for_and_then_said(tmp_path: Path, caplog: 
     ],
     ids=["offline", "nearly full"],
 )
-def test_a_log_directory_that_is_no_good_is_seen_before_a_block(tmp_path: Path, found: dict[str, int], words: str):
+def test_a_bad_log_directory_is_detected_before_a_block(tmp_path: Path, found: dict[str, int], words: str):
     with measuring(tmp_path) as m:
         directory = LogDir(
             broker_id=2, path="/data", total_bytes=1 << 40, usable_bytes=1 << 39, topic_bytes=0, error=None
@@ -167,7 +167,7 @@ def test_a_quota_that_throttles_stops_the_campaign_on_any_cluster(tmp_path: Path
 
 
 @pytest.mark.parametrize("says_so", ["in its error", "in its result"])
-def test_a_refused_load_stops_the_campaign_at_once(tmp_path: Path, says_so: str):
+def test_a_refused_load_stops_the_campaign_immediately(tmp_path: Path, says_so: str):
     complaint = "org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics: [t]"
     with measuring(tmp_path) as m:
 
@@ -195,7 +195,7 @@ def test_a_right_that_is_missing_before_or_after_a_load_stops_the_campaign(tmp_p
     assert len(m.tool.requests) == loads
 
 
-def test_on_a_foreign_cluster_a_shrinking_isr_stops_the_campaign_at_once(tmp_path: Path):
+def test_on_a_foreign_cluster_a_shrinking_isr_stops_the_campaign_immediately(tmp_path: Path):
     with measuring(tmp_path, foreign()) as m:
 
         def lose_a_replica(_: LoadRequest) -> None:

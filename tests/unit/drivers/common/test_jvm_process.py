@@ -62,14 +62,14 @@ def test_a_secret_is_on_no_disk_while_the_tool_runs_so_that_no_kill_leaves_it_th
     assert found.read_text() == "1\n0\n", "the tool reads it, and it has no name in any folder"
 
 
-def test_every_producer_of_a_load_has_a_buffer_of_its_own_in_the_heap():
+def test_every_producer_of_a_load_has_its_own_buffer_in_the_heap():
     properties = {"buffer.memory": 64 << 20}
 
     assert request().heap_mib == 192 + 2 * 32
     assert request(properties=properties, producers=3).heap_mib == 192 + 2 * 3 * 64
 
 
-def test_a_java_that_is_not_there_is_no_fault_of_the_configuration(tmp_path: Path):
+def test_a_missing_java_is_not_blamed_on_the_configuration(tmp_path: Path):
     nowhere = Settings(java=str(tmp_path / "no-such-java"), kafka_jars=tmp_path)
     with pytest.raises(LoadStartError, match=r"cannot be started: .*no-such-java"):
         ProducerPerformance("b:9092", None, nowhere).run(request())
@@ -85,7 +85,7 @@ def test_a_load_whose_parent_died_before_the_tie_does_not_begin(tmp_path: Path, 
 
 
 @pytest.mark.parametrize(("timeout_s", "minutes"), [(1.0, 1), (45.0, 1), (46.0, 2), (600.0, 11)])
-def test_a_load_that_nobody_is_left_to_end_has_a_limit_of_its_own_above_its_timeout(timeout_s: float, minutes: int):
+def test_an_orphaned_load_has_its_own_limit_above_its_timeout(timeout_s: float, minutes: int):
     argv = java_argv(load_settings(), request(timeout_s=timeout_s), "io.kafkapareto.ClusterAdmin")
     options = argv[: argv.index("-cp")]
     done = subprocess.run([*options, "-XX:+PrintFlagsFinal", "-version"], capture_output=True, text=True, check=True)
@@ -93,7 +93,7 @@ def test_a_load_that_nobody_is_left_to_end_has_a_limit_of_its_own_above_its_time
     assert re.search(rf"SelfDestructTimer += {minutes} .*command line", done.stdout)
 
 
-def test_what_a_tool_refuses_is_bad_input_and_said_in_its_own_words(tmp_path: Path):
+def test_input_refused_by_a_tool_is_reported_in_the_tools_words(tmp_path: Path):
     with pytest.raises(BadInputError) as caught:
         run_with(tmp_path, "echo 'rows.csv: is UTF-16; convert it' >&2; exit 65", "")
 
@@ -119,7 +119,7 @@ def on_secured_cluster() -> Study:
     return study.model_copy(update={"cluster": study.cluster.model_copy(update={"client_config": "client.properties"})})
 
 
-def test_a_client_configuration_that_is_no_utf_8_is_one_clear_error(tmp_path: Path):
+def test_a_client_configuration_that_is_not_utf_8_is_one_clear_error(tmp_path: Path):
     (tmp_path / "client.properties").write_bytes(b"client.id=h\xe9ron")
 
     with pytest.raises(BadInputError, match=r"client\.properties: cannot be read as a client\.properties"):

@@ -86,7 +86,7 @@ def test_a_cluster_with_many_topics_is_asked_for_all_of_them_a_tenth_of_the_time
 
 
 @pytest.mark.parametrize("name", ["TopicAuthorizationException", "PolicyViolationException"])
-def test_the_plan_says_what_a_users_rights_keep_from_being_watched_or_marked(name: str) -> None:
+def test_the_plan_lists_checks_that_a_users_rights_prevent(name: str) -> None:
     cluster = FakeCluster()
     cluster.hidden_topics = 3
     cluster.mark_refusal = ClusterError("may not create kafka-pareto.lock", name)
@@ -97,7 +97,7 @@ def test_the_plan_says_what_a_users_rights_keep_from_being_watched_or_marked(nam
     assert missing_safeguards(FakeCluster(), cluster.describe()) == []
 
 
-def test_what_is_missing_is_in_the_plan_that_a_user_reads_before_consent(
+def test_missing_rights_are_in_the_plan_that_a_user_reads_before_consent(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     cluster = FakeCluster()

@@ -34,9 +34,7 @@ def test_small_brokers_and_little_data_fit(campaign: Campaign, tmp_path: Path) -
     OwnBrokersSystem(SMALLEST, 724, tmp_path).require_fit(plan(0.001), campaign, "grid")
 
 
-def test_more_memory_than_is_free_is_refused_with_both_numbers_and_the_remedy(
-    campaign: Campaign, tmp_path: Path
-) -> None:
+def test_more_memory_than_is_free_is_refused_with_both_numbers_and_the_fix(campaign: Campaign, tmp_path: Path) -> None:
     asked = OwnBrokers(brokers=16, heap_mib=1 << 20)
     with pytest.raises(PlanError) as refused:
         OwnBrokersSystem(asked, 724, tmp_path).require_fit(plan(0.001), campaign, "grid")
@@ -47,7 +45,7 @@ def test_more_memory_than_is_free_is_refused_with_both_numbers_and_the_remedy(
     )
 
 
-def test_more_disk_than_is_free_is_refused_with_both_numbers_the_folder_and_the_remedy(
+def test_more_disk_than_is_free_is_refused_with_both_numbers_the_folder_and_the_fix(
     campaign: Campaign, tmp_path: Path
 ) -> None:
     with pytest.raises(PlanError) as refused:

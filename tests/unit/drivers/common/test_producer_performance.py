@@ -98,7 +98,7 @@ def test_a_run_without_metrics_knows_none():
     ["", RECORDED["4.3.1_plain"].replace(".", ","), RECORDED["4.3.1_plain"] * 2],
     ids=["empty", "decimal commas", "two runs"],
 )
-def test_output_that_is_not_one_whole_run_is_an_error_and_never_a_zero(text: str):
+def test_incomplete_output_is_an_error_and_never_a_zero(text: str):
     with pytest.raises(LoadToolError, match="whole-run"):
         parse_perf_output(text)
 

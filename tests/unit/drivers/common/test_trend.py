@@ -39,7 +39,7 @@ def test_the_slope_of_a_random_walk_is_from_its_first_value_to_its_last() -> Non
 
 
 @pytest.mark.parametrize("share", [-0.5, 0.0, 0.5, 0.8])
-def test_the_interval_holds_the_slope_however_much_values_depend_on_the_ones_before(share: float) -> None:
+def test_the_interval_contains_the_slope_however_autocorrelated_the_values(share: float) -> None:
     held, slope = 0, 0.3
     for seed in range(400):
         found = trend_of(TIMES, series(np.random.default_rng(seed), share, slope))

@@ -37,7 +37,7 @@ def test_a_group_that_read_each_record_once_counts_without_reservation() -> None
         (result(replace(READ, figures=None)), "failed", "no measurement"),
     ],
 )
-def test_what_was_not_read_once_does_not_count(found: ConsumerResult, outcome: str, reason: str) -> None:
+def test_records_not_read_exactly_once_do_not_count(found: ConsumerResult, outcome: str, reason: str) -> None:
     judged = judge([found])
     assert judged[0] == outcome
     assert reason in judged[1]

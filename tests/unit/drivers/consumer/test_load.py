@@ -52,7 +52,7 @@ def with_partition(**values: Any) -> str:
     return json.dumps(content)
 
 
-def test_a_group_without_a_producer_beside_it_is_told_to_read_what_is_there() -> None:
+def test_a_group_without_a_producer_reads_the_existing_records() -> None:
     asked = consumer_options(request(consumers=3, warmup_s=1.5, poll_pause_ms=2.0))
     given_options = dict(zip(asked[::2], asked[1::2], strict=True))
 
@@ -67,7 +67,7 @@ def test_a_group_without_a_producer_beside_it_is_told_to_read_what_is_there() ->
     }
 
 
-def test_a_live_group_is_told_what_is_sent_beside_it_and_both_clients_have_a_file() -> None:
+def test_a_live_group_gets_the_producers_load_and_both_clients_have_a_file() -> None:
     live = request(properties={"fetch.min.bytes": 65536}, live=BESIDE)
     asked = consumer_options(live)
 
@@ -81,7 +81,7 @@ def test_a_live_group_is_told_what_is_sent_beside_it_and_both_clients_have_a_fil
     assert request().client_properties == {"--command-config": {}}
 
 
-def test_the_heap_holds_the_fetches_of_all_consumers_and_the_producers_buffer() -> None:
+def test_the_heap_fits_the_fetches_of_all_consumers_and_the_producers_buffer() -> None:
     small = {"fetch.max.bytes": 1 << 20}
 
     assert request(properties=small).heap_mib == 192 + 4
@@ -90,7 +90,7 @@ def test_the_heap_holds_the_fetches_of_all_consumers_and_the_producers_buffer() 
     assert request().heap_mib == 192 + 4 * 50
 
 
-def test_rates_are_of_what_was_read_after_the_warm_up_and_idle_is_the_waits_share_of_all_threads_time() -> None:
+def test_rates_cover_reads_after_the_warm_up_and_idle_is_the_waits_share_of_all_threads_time() -> None:
     printed, result = json.loads(DRAIN), result_of(DRAIN)
 
     found = result.quantities

@@ -34,7 +34,7 @@ LIVE = replace(DRAINED, mode="live", live=LiveFigures(50.0, 49.0, 0, lag_slope_r
 @pytest.mark.parametrize(
     "measured", [DRAINED, LIVE, ConsumerQuantities("live", 1)], ids=["drained", "live", "nothing measured"]
 )
-def test_what_was_measured_comes_back_from_its_values(measured: ConsumerQuantities) -> None:
+def test_measured_values_round_trip(measured: ConsumerQuantities) -> None:
     values = measured.values()
 
     assert list(values) == [each.name for each in CONSUMER_QUANTITIES]

@@ -24,7 +24,7 @@ FOUND: dict[str, Any] = {
 }
 
 
-def test_what_was_begun_is_found_again_by_cluster_and_topic(tmp_path: Path) -> None:
+def test_an_unfinished_ingestion_is_found_by_cluster_and_topic(tmp_path: Path) -> None:
     kept, begun = BegunIngestions(tmp_path / "ingestions"), BegunIngestion(**FOUND, partitions=3)
 
     kept.keep(begun)
@@ -34,7 +34,7 @@ def test_what_was_begun_is_found_again_by_cluster_and_topic(tmp_path: Path) -> N
     assert kept.known("another", "books") is None
 
 
-def test_what_cannot_be_read_is_refused_with_its_place(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_refused_with_its_path(tmp_path: Path) -> None:
     kept = BegunIngestions(tmp_path)
     place = kept.place("cluster", "books")
     place.write_text('{"file": 3}')
@@ -83,5 +83,5 @@ def test_batches_and_rows_are_no_larger_than_the_topic_takes(
 
 
 @pytest.mark.parametrize(("most_mib_s", "buffer_mib"), [(0.0, 128), (0.5, 2), (20.0, 20), (500.0, 128)])
-def test_a_limit_of_the_pace_keeps_no_more_than_a_second_in_the_buffer(most_mib_s: float, buffer_mib: int) -> None:
+def test_a_rate_limit_keeps_no_more_than_a_second_in_the_buffer(most_mib_s: float, buffer_mib: int) -> None:
     assert properties_of(BegunIngestion(**FOUND), most_mib_s)["buffer.memory"] == buffer_mib << 20

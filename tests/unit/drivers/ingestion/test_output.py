@@ -83,7 +83,7 @@ def java(folder: Path, *commands: str) -> IngestionLoad:
     return IngestionLoad("b:9092", config, Settings(java=str(script), kafka_jars=folder))
 
 
-def test_one_process_tells_its_own_time_and_what_a_row_cost() -> None:
+def test_one_process_reports_its_own_time_and_the_cost_of_a_row() -> None:
     sent, figures = sent_by([result()]), figures_of(result())
 
     assert (sent.rows_read, sent.rows_acknowledged, sent.rows_malformed, sent.failure) == (101, 100, 1, "")
@@ -92,7 +92,7 @@ def test_one_process_tells_its_own_time_and_what_a_row_cost() -> None:
     assert figures.allocated_bytes_per_row == 50
 
 
-def test_what_threads_that_have_ended_allocated_may_be_unknown() -> None:
+def test_allocations_of_ended_threads_may_be_unknown() -> None:
     assert figures_of(result(), result(allocated_bytes=None)).allocated_bytes_per_row is None
 
 
@@ -124,7 +124,7 @@ def test_rows_of_a_warm_up_are_a_quantity_of_their_own_and_in_no_other() -> None
     assert warm.process_cpu_s == cold.process_cpu_s + 6.0
 
 
-def test_paces_by_slice_are_added_over_processes() -> None:
+def test_rates_by_slice_are_added_over_processes() -> None:
     timeline = sent_by([result(warmup=WARMUP), result(rows_s_by_slice=[1.0], warmup=WARMUP)]).timeline
 
     assert timeline is not None
@@ -157,7 +157,7 @@ def test_numbers_that_do_not_add_up_are_refused(changes: dict[str, Any], rule: s
         result(**changes)
 
 
-def test_a_failure_that_holds_a_secret_is_shown_without_it(tmp_path: Path) -> None:
+def test_a_failure_that_contains_a_secret_is_shown_without_it(tmp_path: Path) -> None:
     printed = json.dumps(PRINTED | {"failure": "SaslAuthenticationException: s3cret is wrong", "rows_read": 500})
     tool = java(tmp_path, f"echo '{printed}'")
 
@@ -166,7 +166,7 @@ def test_a_failure_that_holds_a_secret_is_shown_without_it(tmp_path: Path) -> No
     assert output.failure == "SaslAuthenticationException: [hidden] is wrong"
 
 
-def test_a_long_ingestions_progress_is_one_line_that_is_written_anew(tmp_path: Path) -> None:
+def test_a_long_ingestions_progress_is_one_line_that_is_rewritten(tmp_path: Path) -> None:
     lines = 'for line in 1 2 3 4 5; do echo "line $line" > "$progress"; sleep 0.5; done'
     tool = java(tmp_path, "for progress; do :; done", lines, f"echo '{json.dumps(PRINTED)}'")
     said: list[str] = []

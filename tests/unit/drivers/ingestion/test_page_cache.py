@@ -43,7 +43,7 @@ def test_a_cold_file_is_on_the_disk_alone_and_a_warm_one_in_memory(tmp_path: Pat
 
 
 @pytest.mark.skipif(not os.access(IN_MEMORY, os.W_OK), reason="no folder in memory here")
-def test_a_file_system_in_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_system_in_memory_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", IN_MEMORY)
 
     assert "page cache" in page_cache.fault_here()

@@ -107,7 +107,7 @@ def test_requests_that_warmed_up_have_no_part_in_the_figures() -> None:
     assert figures(reconciled(made_events(logged - 1000 * (logged < 0), waits))).cost.packets_per_event == 20.0
 
 
-def test_what_is_still_on_its_way_counts_with_what_it_had_taken_by_then() -> None:
+def test_in_flight_events_count_with_their_time_so_far() -> None:
     found = figures(half_done())
 
     assert (found.requests_logged, found.events_committed, found.events_pending) == (6000, 3000, 3000)
@@ -221,7 +221,7 @@ def test_only_a_part_that_ends_is_a_fault_of_its_settings(
 
 
 @pytest.mark.parametrize(("pending", "broken"), [(3000, []), (2999, ["all_accounted_for"])])
-def test_each_request_is_in_hive_or_on_its_way_or_the_run_is_not_believed(pending: int, broken: list[str]) -> None:
+def test_each_request_is_in_hive_or_in_flight_or_the_run_is_rejected(pending: int, broken: list[str]) -> None:
     quantities = replace(figures(half_done()), events_pending=pending).values()
     measured = Attempt(outcome="valid", started_at="", quantities=quantities, wall_s=1.0, client_cpu_s=1.0)
 
@@ -249,7 +249,7 @@ def test_an_adjusted_clock_and_a_stage_that_goes_back_in_time_are_reported() -> 
         ({"load": "120%", "burst": "once"}, "valid", False),
     ],
 )
-def test_what_is_refused_is_a_result_of_a_level_that_may_ask_for_too_much(
+def test_refused_requests_are_a_result_for_a_level_that_may_overload(
     monkeypatch: pytest.MonkeyPatch, level: Configuration, outcome: str, *, is_excused: bool
 ) -> None:
     events = reconciled(made_events(even(100, 180), np.full(18_000, 200.0)))

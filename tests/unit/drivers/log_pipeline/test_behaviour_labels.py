@@ -37,7 +37,7 @@ def growth_in(timeline: Timeline) -> Any:
     return growth_of(timeline, FROM_S)
 
 
-def test_a_pipeline_that_keeps_up_is_stable_however_late_it_is() -> None:
+def test_a_pipeline_that_sustains_its_load_is_stable_however_late_it_is() -> None:
     run = seconds_of(made_events(LOGGED, np.full(len(LOGGED), 15_000.0)))
 
     assert [run.series["queue_events"][at] for at in (0, 9, 20, 59)] == [100, 1000, 1500, 1500]
@@ -64,7 +64,7 @@ def test_a_queue_that_grows_is_collapsing_however_late_it_was_from_the_beginning
     assert label_of(run, FROM_S, 0.0) == "collapsing"
 
 
-def test_a_queue_that_is_not_done_in_time_is_collapsing_whatever_became_of_the_rest() -> None:
+def test_a_queue_that_does_not_drain_in_time_is_collapsing_whatever_happened_to_other_events() -> None:
     # A third of what is logged comes, in time; the rest not until the wait for it is over.
     comes = np.arange(len(LOGGED)) % 3 == 0
     events = made_events(LOGGED[comes], np.full(comes.sum(), 200.0))
@@ -94,7 +94,7 @@ def test_a_run_with_at_most_one_commit_is_collapsing(commit_ms: list[int]) -> No
 
 
 @pytest.mark.slow
-def test_growth_below_the_stated_share_is_no_collapse_however_sure_it_is() -> None:
+def test_growth_below_the_stated_share_is_not_a_collapse_however_significant() -> None:
     seconds = 600
     logged = even(500, seconds)
     run = seconds_of(made_events(logged, 500.0 + logged * 0.012), seconds=seconds)
@@ -104,7 +104,7 @@ def test_growth_below_the_stated_share_is_no_collapse_however_sure_it_is() -> No
     assert label_of(run, FROM_S, 0.0) == "stable"
 
 
-def test_throttled_is_a_bounded_queue_beside_what_was_refused_or_lost() -> None:
+def test_throttled_is_a_bounded_queue_with_refused_or_lost_events() -> None:
     bounded = seconds_of(made_events(LOGGED, np.full(len(LOGGED), 2_000.0)))
     growing = seconds_of(made_events(LOGGED, LOGGED / 2))
 
@@ -170,7 +170,7 @@ def test_seconds_are_counted_from_the_beginning_and_have_their_own_p95_and_the_q
     assert p95_by_second(events, BEGAN_MS, 4) == [(2, pytest.approx(19.5)), (1, 30.0), (1, 40.0), (0, None)]
 
 
-def test_a_timeline_says_where_the_time_went_and_what_passed_each_point() -> None:
+def test_a_timeline_has_the_time_per_stage_and_the_events_past_each_point() -> None:
     events = made_events([-500, 0, 500, 2500], [600, 100, 1100, 400])
 
     timeline = timeline_of_run(reconciled(events), Wanted("r", "s", 1.0, 4.0), BEGAN_MS)
@@ -184,7 +184,7 @@ def test_a_timeline_says_where_the_time_went_and_what_passed_each_point() -> Non
     assert timeline.series["queue_events"] == [1.0, 0.0, 0.0, 0.0]
 
 
-def test_what_is_still_on_its_way_is_logged_and_in_the_queue_to_the_end() -> None:
+def test_in_flight_events_are_logged_and_queued_to_the_end() -> None:
     found = reconciled(made_events([0], [500]), pending_ms=[100, 1200], waited_until_ms=9_000)
 
     timeline = timeline_of_run(found, Wanted("r", "s", 1.0, 3.0), BEGAN_MS)
@@ -195,7 +195,7 @@ def test_what_is_still_on_its_way_is_logged_and_in_the_queue_to_the_end() -> Non
     assert timeline.latency_p95_ms[1] == 7_800
 
 
-def test_what_was_logged_has_its_place_by_the_clock_that_makes_requests_due_faster() -> None:
+def test_logged_requests_are_placed_by_the_accelerated_clock() -> None:
     wanted = Wanted("r", "s", 50.0, 6.0, burst_from_s=1.5, burst_until_s=4.25, burst_times=3.0)
     events = made_events([0, 1499, 1500, 4249, 4250, 6000], [10] * 6)
 

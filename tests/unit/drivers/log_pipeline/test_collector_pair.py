@@ -38,7 +38,7 @@ def written(program: Path, script: str) -> Path:
     return program
 
 
-def test_an_agent_follows_the_log_and_what_it_was_rotated_to_and_keeps_how_far_it_has_read() -> None:
+def test_an_agent_follows_the_log_and_its_rotated_files_and_keeps_its_position() -> None:
     (followed,), (sent,) = agent()["receivers"].values(), agent()["exporters"].values()
 
     assert followed["include"] == ["/logs/access.log", "/logs/access.log.[0-9]*"]
@@ -77,7 +77,7 @@ def test_a_delay_is_planted_at_one_stamp_alone(at: str) -> None:
     assert [each["name"] for each in processors if "planted_delay_ms" in each] == [at]
 
 
-def test_a_gateway_that_is_started_anew_listens_where_it_did_and_the_agent_alone_has_the_gate(tmp_path: Path) -> None:
+def test_a_restarted_gateway_listens_on_the_same_port_and_only_the_agent_has_the_gate(tmp_path: Path) -> None:
     program = written(
         tmp_path / "collector", f'echo "$*" >> {tmp_path}/said\necho \'{{"ready": true}}\'\nexec sleep 60'
     )
@@ -94,7 +94,7 @@ def test_a_gateway_that_is_started_anew_listens_where_it_did_and_the_agent_alone
     assert followed == f"--config file:{tmp_path}/agent.yaml --feature-gates=stanza.synchronousLogEmitter"
 
 
-def test_a_collector_that_does_not_become_ready_is_told_with_its_last_words(tmp_path: Path) -> None:
+def test_a_collector_that_does_not_become_ready_is_reported_with_its_last_output(tmp_path: Path) -> None:
     program = written(tmp_path / "collector", "echo no such component >&2\nexit 1")
 
     with pytest.raises(LoadStartError, match="the gateway has ended with exit code 1: no such component"):

@@ -52,7 +52,7 @@ def test_the_log_is_followed_under_its_rotated_names_too_and_all_state_lies_in_t
 
 
 @pytest.mark.parametrize("planted", [(0, "receive"), (300, "send")])
-def test_the_aggregators_defaults_are_those_of_logstash_and_acknowledge_what_kafka_has(
+def test_the_aggregators_defaults_are_those_of_logstash_and_acknowledge_after_kafka(
     planted: tuple[int, str],
 ) -> None:
     settings = AggregatorSettings("127.0.0.1:9092", "logs", planted_delay_ms=planted[0], planted_at=planted[1])
@@ -74,7 +74,7 @@ def test_the_aggregators_defaults_are_those_of_logstash_and_acknowledge_what_kaf
         ("aggregator_workers", "MOST_WORKERS"),
     ],
 )
-def test_a_study_may_ask_for_what_the_aggregator_takes_and_no_more(name: str, constant: str) -> None:
+def test_a_study_may_set_only_options_of_the_aggregator(name: str, constant: str) -> None:
     [options] = PROGRAMS.glob("aggregator/src/main/**/AggregatorOptions.java")
     found = re.search(rf"int {constant} = ([0-9_]+);", options.read_text())
 

@@ -19,7 +19,7 @@ FIRST = '{"batch_id": 0, "rows": 10, "t6": 100, "t7": 200}\n'
 EXPORTS = 'echo "{\\"exported\\": 5}"; exit 0'
 
 
-def test_what_was_logged_is_waited_for_while_more_comes(tmp_path: Path) -> None:
+def test_logged_events_are_awaited_while_more_arrive(tmp_path: Path) -> None:
     with made_pipeline(tmp_path) as pipeline:
         batches = [3]
 
@@ -34,7 +34,7 @@ def test_what_was_logged_is_waited_for_while_more_comes(tmp_path: Path) -> None:
         assert not pipeline.wait_until_committed(100, 0.0, lambda: None)
 
 
-def test_rest_is_waited_for_and_each_commit_is_told(tmp_path: Path) -> None:
+def test_idle_is_awaited_and_each_commit_is_reported(tmp_path: Path) -> None:
     with made_pipeline(tmp_path) as pipeline:
         commit(tmp_path, [3])
         told: list[float] = []
@@ -50,7 +50,7 @@ def test_rest_is_waited_for_and_each_commit_is_told(tmp_path: Path) -> None:
         assert not pipeline.wait_until_idle(6, 0.0)
 
 
-def test_how_long_events_are_held_follows_from_the_settings(tmp_path: Path) -> None:
+def test_the_event_hold_time_follows_from_the_settings(tmp_path: Path) -> None:
     aggregator = AggregatorSettings("127.0.0.1:1", "logs", batch_delay_ms=3000, linger_ms=500)
     for flush_min_events, batching_s in [(2048, 6.5), (1, 5.5)]:
         folder = tmp_path / str(flush_min_events)
@@ -60,7 +60,7 @@ def test_how_long_events_are_held_follows_from_the_settings(tmp_path: Path) -> N
             assert pipeline.batching_s == batching_s
 
 
-def test_a_part_that_has_ended_is_told_while_it_is_waited_for(tmp_path: Path) -> None:
+def test_a_part_that_has_ended_is_reported_while_it_is_awaited(tmp_path: Path) -> None:
     with made_pipeline(tmp_path) as pipeline:
         pipeline.kill("filebeat")
 
@@ -68,7 +68,7 @@ def test_a_part_that_has_ended_is_told_while_it_is_waited_for(tmp_path: Path) ->
             pipeline.wait_until_committed(1, 5.0, lambda: None)
 
 
-def test_what_hive_holds_is_returned_when_all_parts_have_ended(tmp_path: Path) -> None:
+def test_the_events_in_hive_are_returned_when_all_parts_have_ended(tmp_path: Path) -> None:
     with made_pipeline(tmp_path, at_the_end=EXPORTS) as pipeline:
         commit(tmp_path, [3, 2])
         table, committed_at = pipeline.end()

@@ -27,7 +27,7 @@ def committed(*ids: str, batch_id: int = 0) -> pd.DataFrame:
     return pd.DataFrame({"request_id": ids, "batch_id": batch_id, **stamps})
 
 
-def test_stages_add_up_to_the_whole_in_every_event() -> None:
+def test_stages_add_up_to_the_total_in_every_event() -> None:
     found = reconcile(logged("a", "b"), committed("b", "a"), {0: BEGAN_MS + 1500})
 
     assert found.fault == ""
@@ -36,7 +36,7 @@ def test_stages_add_up_to_the_whole_in_every_event() -> None:
     assert list(found.events[list(STAGES)].sum(axis=1)) == list(latencies_ms(found.events)) == [1500, 1400]
 
 
-def test_what_is_lost_or_doubled_is_named_and_the_first_of_two_counts() -> None:
+def test_lost_and_duplicate_events_are_named_and_the_first_of_two_counts() -> None:
     rows = pd.concat([committed("a", batch_id=1), committed("a", "b", batch_id=0)])
     found = reconcile(logged("a", "b", "c"), rows, {0: BEGAN_MS + 1500, 1: BEGAN_MS + 9000})
 
@@ -45,7 +45,7 @@ def test_what_is_lost_or_doubled_is_named_and_the_first_of_two_counts() -> None:
     assert found.events.t7.max() == BEGAN_MS + 1500
 
 
-def test_what_lacks_a_stamp_or_is_of_nobody_is_counted() -> None:
+def test_events_without_a_timestamp_or_request_are_counted() -> None:
     rows = pd.concat([committed("a"), committed("b").assign(t2=None), committed("of-nobody")])
     found = reconcile(logged("a", "b"), rows, {0: BEGAN_MS + 1500})
 
@@ -55,7 +55,7 @@ def test_what_lacks_a_stamp_or_is_of_nobody_is_counted() -> None:
     assert reconcile(logged("a"), committed("a", batch_id=7), {0: BEGAN_MS}).unstamped == 1
 
 
-def test_what_was_still_on_its_way_is_pending_and_not_lost() -> None:
+def test_in_flight_events_are_pending_and_not_lost() -> None:
     rows = pd.concat([committed("a"), committed("b", batch_id=1)])
     found = reconcile(logged("a", "b", "c"), rows, {0: BEGAN_MS + 1500}, waited_until_ms=BEGAN_MS + 9000)
 
@@ -76,7 +76,7 @@ def test_a_stage_that_goes_back_in_time_is_named() -> None:
     ("text", "found"),
     [("", []), (ONE_LINE + LINES, [["a1", 1764000000123, "/cart"], ["b2", 1764000000999, "/"]])],
 )
-def test_objects_on_one_line_and_on_several_are_read_alike(tmp_path: Path, text: str, found: list[object]) -> None:
+def test_objects_on_one_line_and_on_several_are_read_the_same(tmp_path: Path, text: str, found: list[object]) -> None:
     (tmp_path / "access.log").write_text(text)
 
     assert read_access_log(tmp_path / "access.log").to_numpy().tolist() == found
@@ -95,7 +95,7 @@ def test_objects_on_one_line_and_on_several_are_read_alike(tmp_path: Path, text:
         ("access.log.1", "{}", r"access.log.1: at character 0: not a request with request_id"),
     ],
 )
-def test_what_is_no_request_is_told_with_the_file_that_has_it(
+def test_an_entry_that_is_not_a_request_is_reported_with_its_file(
     tmp_path: Path, name: str, text: str, message: str
 ) -> None:
     (tmp_path / "access.log").write_text(ONE_LINE)
@@ -105,7 +105,7 @@ def test_what_is_no_request_is_told_with_the_file_that_has_it(
         read_access_log(tmp_path / "access.log")
 
 
-def test_what_was_rotated_away_comes_before_the_log_the_oldest_first(tmp_path: Path) -> None:
+def test_rotated_files_come_before_the_log_oldest_first(tmp_path: Path) -> None:
     log_file = tmp_path / "access.log"
     for name in ("access.log", "access.log.1", "access.log.2", "access.log.10"):
         (tmp_path / name).write_text(ONE_LINE.replace("a1", name))

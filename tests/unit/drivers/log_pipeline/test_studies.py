@@ -64,7 +64,7 @@ def test_a_load_is_a_rate_or_a_share() -> None:
             request_rate_of(text)
 
 
-def test_what_a_level_does_not_set_is_at_its_default() -> None:
+def test_settings_missing_from_a_level_have_their_default() -> None:
     study = parsed(COMPARE)
     found = study.effective({"bulk_max_size": 50})
 
@@ -163,7 +163,7 @@ def test_nothing_is_predicted_of_collectors_or_from_their_light_run(reference: s
         ),
     ],
 )
-def test_what_breaks_a_rule_is_refused(content: dict[str, Any], message: str) -> None:
+def test_a_study_that_breaks_a_rule_is_refused(content: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInputError, match=message.replace("(", r"\(")):
         parsed(content)
 
@@ -233,7 +233,7 @@ def designed(folder: Path, seconds: int) -> Campaign:
     return campaign
 
 
-def test_a_run_sends_what_is_due_within_it_at_the_campaigns_speed_from_the_campaigns_log(tmp_path: Path) -> None:
+def test_a_run_sends_its_due_requests_at_the_campaigns_speed_from_the_campaigns_log(tmp_path: Path) -> None:
     campaign = designed(tmp_path, 30)
     found = replayed_log(campaign, LogPipelineStudy.of(campaign.study), tmp_path / "due.json")
 

@@ -41,7 +41,7 @@ class Recorded:
         return True
 
 
-def test_a_few_requests_follow_until_what_warmed_up_is_in_hive(tmp_path: Path) -> None:
+def test_a_few_requests_follow_until_the_warm_up_is_in_hive(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path / "access.log", looks=3)
 
     assert warm_up(cast("OpenPipeline", recorded), WANTED, PROTOCOL)

@@ -46,7 +46,7 @@ def test_the_shop_listens_on_a_socket_of_ours_and_learns_of_its_database_by_the_
     assert shop.environment["PYTHONPATH"] == str(PROGRAMS)
 
 
-def test_nginx_is_told_of_its_folder_port_and_log() -> None:
+def test_nginx_is_configured_with_its_folder_port_and_log() -> None:
     text = nginx(log_lines="single", workers=2).configuration
 
     for line in (

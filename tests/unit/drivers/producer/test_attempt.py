@@ -18,7 +18,7 @@ pytestmark = pytest.mark.fast
 
 
 @pytest.mark.parametrize(("cores", "said"), [(1.3, "it used 103 % of 1.3 cores for 0.9 s"), (2.0, "")])
-def test_the_load_tools_saturation_is_judged_by_the_cores_that_it_may_use(tmp_path: Path, cores: float, said: str):
+def test_the_load_generators_saturation_is_judged_by_its_allowed_cores(tmp_path: Path, cores: float, said: str):
     with measuring(tmp_path) as m:
         study, planned = ProducerStudy.of(m.campaign.study), m.planned()[0]
         sizing, configuration = sizing_of(m.campaign, CASE, m.testbed), planned.candidate.configuration
@@ -32,7 +32,7 @@ def test_the_load_tools_saturation_is_judged_by_the_cores_that_it_may_use(tmp_pa
     assert (attempt.quantities["limited_by"] == "load_tool") == bool(said)
 
 
-def test_a_repetition_whose_paced_part_began_amid_write_back_counts_and_says_so(tmp_path: Path):
+def test_a_repetition_whose_rate_limited_part_began_during_write_back_counts_with_a_note(tmp_path: Path):
     with measuring(tmp_path) as m:
         m.tool.after_run = lambda result: replace(result, is_settled=False, settling_s=5.0)
         measured = m.measure()

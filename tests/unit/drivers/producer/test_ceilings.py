@@ -47,7 +47,7 @@ def kept(folder: Path, study: Study, *, here: bool = True, before: Ceilings | No
     return campaign.read_record(key, Ceilings) if campaign.store.tag(key) else None
 
 
-def test_a_comparison_goes_on_without_ceilings_that_cannot_be_measured(
+def test_a_comparison_continues_without_ceilings_that_cannot_be_measured(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO):

@@ -204,7 +204,7 @@ def test_no_recorded_cold_burst_of_two_cores_counts_as_saturated():
     ("codec", "waited_s", "bound"),
     [("gzip", 0.002, True), ("zstd", 0.10, True), ("lz4", 0.86, False), ("none", 3.6, False), ("snappy", 2.6, False)],
 )
-def test_recorded_codecs_are_told_apart_though_a_slow_one_sends_less_than_the_buffer_holds(
+def test_recorded_codecs_are_classified_though_a_slow_one_sends_less_than_the_buffer_size(
     codec: str, waited_s: float, bound: bool
 ):
     """Medians of recorded runs at 8,192 B; gzip sent 50 MiB in 2.5 s, with a buffer of 32 to 128 MiB."""

@@ -63,7 +63,7 @@ def test_even_the_largest_record_is_sent_once_and_at_a_rate_above_zero() -> None
     assert (found.records, found.timed.paced_rate_records_s) == (1, 1.0)
 
 
-def test_the_load_tool_is_asked_for_the_levels_producers_and_payload() -> None:
+def test_the_load_generator_is_asked_for_the_levels_producers_and_payload() -> None:
     study = comparison(
         tables=[
             {"factor": "producers", "levels": [1, 5]},
@@ -89,7 +89,7 @@ def test_each_kind_and_size_of_text_has_one_file_with_a_record_in_each_line(tmp_
     assert not small.exists()
 
 
-def test_what_the_load_tool_makes_by_itself_needs_no_file(tmp_path: Path) -> None:
+def test_records_made_by_the_load_generator_need_no_file(tmp_path: Path) -> None:
     with payload_files(designed(tmp_path)) as payloads:
         assert payloads.file_of(ProducerLoad(100)) is None
         assert payloads.file_of(ProducerLoad(100, "zeros")) is None

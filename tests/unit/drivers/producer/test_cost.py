@@ -83,7 +83,7 @@ def test_rounds_alone_are_planned_from_none_to_all_of_them():
     assert describe_plan(plan).startswith("plan: 310 to 1340 repetitions, about ")
 
 
-def test_settings_in_force_are_planned_in_every_block_of_their_record_size():
+def test_active_settings_are_planned_in_every_block_of_their_record_size():
     study = load_named_study(STUDIES, "cold_burst")
     plan = plan_campaign(study, ProducerRuntime(), ["1024", "8192"])
 
@@ -145,7 +145,7 @@ def test_a_paced_repetition_is_planned_to_send_its_fraction_of_the_limit():
     assert halved.sent_gib - ramp_gib - pilots_gib == pytest.approx((unthrottled.sent_gib - pilots_gib) / 2)
 
 
-def test_one_factor_at_a_time_is_planned_by_what_is_feasible_at_each_record_size():
+def test_one_factor_at_a_time_is_planned_from_the_feasible_levels_of_each_record_size():
     study = altered("quick", {}, design={"method": "one_at_a_time"}, record_sizes_bytes=[1024, 65636])
 
     # All 8 other batch sizes are feasible at 1,024 B, two at 65,636 B; the other factors have 3 + 2 + 4 further levels,

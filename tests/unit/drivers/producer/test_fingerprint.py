@@ -35,7 +35,7 @@ def container(folder: Path) -> Container:
     ("limit", "cores"),
     [("max 100000", 8), ("200000 100000", 2), ("150000 100000", 1.5), ("50000 100000", 0.5), ("9900000 100000", 8)],
 )
-def test_a_containers_limit_is_what_the_client_has(
+def test_a_containers_limit_is_the_clients(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, cores: float
 ) -> None:
     (tmp_path / "cpu.max").write_text(f"{limit}\n")
@@ -73,7 +73,7 @@ def test_without_a_limit_the_client_has_the_cores_that_it_may_run_on(tmp_path: P
         ("172.20.0.9", False, False),  # a machine of the same network
     ],
 )
-def test_brokers_in_containers_beside_the_client_share_its_machine(
+def test_brokers_in_containers_on_the_clients_host_share_its_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, in_a_container: bool, shared: bool
 ) -> None:
     address = SimpleNamespace(family=socket.AF_INET, address="172.20.0.5", netmask="255.255.0.0")

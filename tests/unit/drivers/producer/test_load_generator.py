@@ -53,7 +53,7 @@ def request(timed: TimedLoad | None, **others: Any) -> LoadRequest:
     return LoadRequest("load", 1024, {}, timeout_s=10, timed=timed, **others)
 
 
-def test_throughput_comes_from_the_unthrottled_part_and_latency_from_the_paced_one():
+def test_throughput_comes_from_the_unthrottled_part_and_latency_from_the_rate_limited_one():
     unthrottled, paced = json.loads(BOTH_PARTS)["parts"]
     result = result_of(BOTH_PARTS)
 
@@ -186,7 +186,7 @@ def test_the_fixed_rate_and_the_unthrottled_part_stay_below_the_requests_ceiling
     ],
     ids=["not timed", "no time", "no rate"],
 )
-def test_what_the_generator_cannot_do_is_refused_before_it_starts(refused: LoadRequest):
+def test_options_the_generator_lacks_are_refused_before_it_starts(refused: LoadRequest):
     nowhere = LoadGenerator("127.0.0.1:1", None, Settings(java="no-such-java", kafka_jars=Path("nowhere")))
     with pytest.raises(LoadToolError, match="load generator"):
         nowhere.run(refused)

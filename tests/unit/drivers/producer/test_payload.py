@@ -70,7 +70,7 @@ def test_a_file_is_cut_from_its_beginning_to_its_end_and_again():
     ]
 
 
-def test_no_character_is_cut_in_two_and_spaces_fill_what_it_leaves():
+def test_no_character_is_split_and_spaces_fill_the_gap():
     assert cut("ab€cd", 4)[:4] == ["ab  ", "€c", "dab ", "€c"]
 
 

@@ -92,7 +92,7 @@ def test_a_burst_takes_its_records_from_the_study_and_sends_nothing_to_find_out(
     assert requests == []
 
 
-def test_kafkas_tool_is_told_as_many_records_as_the_baseline_sends_in_the_time(tmp_path: Path):
+def test_kafkas_tool_gets_the_number_of_records_the_baseline_sends_in_the_time(tmp_path: Path):
     sizing, requests = sized(campaign_of(tmp_path, {"kind": "steady", "seconds": 4.0, "warmup_seconds": 2.0}))
 
     assert (sizing.records, sizing.warmup_records) == (26_400, 8_800)
@@ -110,7 +110,7 @@ def test_kafkas_tool_sends_all_of_a_paced_repetition_at_the_fraction_of_the_capa
     assert len(requests) == 4 + 5
 
 
-def test_the_ramp_finds_the_highest_rate_that_the_baseline_holds_and_keeps_its_steps(tmp_path: Path):
+def test_the_ramp_finds_the_highest_rate_sustained_by_the_baseline_and_keeps_its_steps(tmp_path: Path):
     campaign = campaign_of(tmp_path, GENERATOR | {"paced": PACED})
     sizing, requests = sized(campaign)
 
@@ -125,14 +125,14 @@ def test_the_ramp_finds_the_highest_rate_that_the_baseline_holds_and_keeps_its_s
 
 
 @pytest.mark.parametrize("protocol", [GENERATOR | {"paced": PACED}, {"kind": "steady", "seconds": 4.0}])
-def test_the_pace_is_that_of_a_cluster_that_has_warmed_up(tmp_path: Path, protocol: dict[str, Any]):
+def test_the_rate_is_that_of_a_warm_cluster(tmp_path: Path, protocol: dict[str, Any]):
     warm, _ = sized(campaign_of(tmp_path / "warm", protocol))
     started_cold, _ = sized(campaign_of(tmp_path / "cold", protocol), warm_after=6)
 
     assert started_cold.records == warm.records
 
 
-def test_a_cluster_that_warms_up_may_stand_still_once_and_is_not_taken_for_a_warm_one(tmp_path: Path):
+def test_a_cluster_that_warms_up_may_stall_once_and_is_not_taken_for_a_warm_one(tmp_path: Path):
     warm, _ = sized(campaign_of(tmp_path / "warm", GENERATOR | {"paced": PACED}))
     campaign = campaign_of(tmp_path / "cold", GENERATOR | {"paced": PACED})
     started_cold, _ = sized(campaign, warm_after=8, stands_still_at=3)
@@ -162,7 +162,7 @@ def test_new_brokers_of_the_studys_own_are_warm_before_each_part(
     assert [len(sized(campaign, study.cases[0], warm_after=warm_after)[1]) for _ in range(2)] == loads
 
 
-def test_a_retry_reads_what_was_found_instead_of_loading_the_cluster_again(tmp_path: Path):
+def test_a_retry_reads_the_stored_result_instead_of_loading_the_cluster_again(tmp_path: Path):
     campaign = campaign_of(tmp_path, GENERATOR | {"paced": PACED})
     first, _ = sized(campaign)
     again, requests = sized(campaign)
@@ -196,7 +196,7 @@ def test_pilots_count_against_the_ceiling_of_a_foreign_cluster(tmp_path: Path):
         sized(campaign_of(tmp_path, GENERATOR | {"paced": PACED}, cluster=cluster))
 
 
-def test_what_the_pilots_sent_is_kept_and_counts_for_every_later_step(tmp_path: Path):
+def test_the_pilots_traffic_is_kept_and_counts_for_every_later_step(tmp_path: Path):
     campaign = campaign_of(tmp_path, GENERATOR | {"paced": PACED}, cluster=FOREIGN)
     sizing, requests = sized(campaign)
 
@@ -214,13 +214,13 @@ def test_a_baseline_that_sends_nothing_is_one_clear_error(tmp_path: Path):
             sizing_of(campaign, CASE, replace(testbed, load_tool=tool))
 
 
-def test_a_queue_that_stands_still_is_not_held_though_as_much_comes_out_as_goes_in():
+def test_a_constant_queue_is_not_sustained_even_if_input_equals_output():
     found = [figures(9e9, 5.0, 1000.0), figures(9e9, 180.0, 2000.0)]
 
     assert [step.sustained for step in ramp_steps([1000.0, 2000.0], found)] == [True, False]
 
 
-def test_the_latency_of_an_idle_cluster_does_not_count_as_a_rate_not_held():
+def test_the_latency_of_an_idle_cluster_does_not_count_as_an_unsustained_rate():
     """At linger.ms=100, 1.5 s of sending take 1.6 s from the first send to the last acknowledgement."""
     found = [figures(rate * 1.5 / 1.6, 105.0) for rate in (1000.0, 2000.0)]
 

@@ -80,7 +80,7 @@ def test_one_jvm_serves_all_loads_and_only_the_first_warms_it_up(bench: Bench):
     assert {each["--paced-warmup-seconds"] for each in bench.requests()} == {"0.25"}
 
 
-def test_a_new_jvm_warms_up_in_the_paced_part_where_there_is_no_other(bench: Bench):
+def test_a_new_jvm_warms_up_in_the_rate_limited_part_if_there_is_no_other(bench: Bench):
     bench.run(timed=TIMED.model_copy(update={"seconds": 0.0, "warmup_s": 0.0}))
 
     assert float(bench.requests()[0]["--paced-warmup-seconds"]) == JVM_WARMUP_S
@@ -102,7 +102,7 @@ def test_the_properties_go_by_a_file_that_nobody_else_may_read_and_that_goes_wit
     assert "s3cret" not in (bench.folder / "argv").read_text() + (bench.folder / "requests").read_text()
 
 
-def test_a_failure_that_is_answered_is_told_without_secrets_and_the_jvm_goes_on(bench: Bench):
+def test_an_answered_failure_is_reported_without_secrets_and_the_jvm_continues(bench: Bench):
     answer = json.dumps({"failure": "ConfigException: s3cret is no key", "process_cpu_s": 0.1})
     bench.next_does(f"echo '{answer}'; continue")
     with pytest.raises(LoadToolError, match=r"failed: ConfigException: \[hidden\] is no key"):
@@ -170,7 +170,7 @@ def test_a_jvm_is_replaced_after_its_number_of_loads(bench: Bench):
     assert len(bench.pids()) == 2
 
 
-def test_what_one_load_says_on_stderr_is_no_complaint_of_the_next(bench: Bench):
+def test_stderr_of_one_load_is_not_attributed_to_the_next(bench: Bench):
     bench.next_does("echo disconnected >&2")
 
     assert bench.generator.run(REQUEST).errors == "disconnected"
@@ -184,7 +184,7 @@ def test_the_jvm_ends_with_its_step(bench: Bench):
     assert not psutil.pid_exists(bench.pids()[0])
 
 
-def test_a_java_that_is_not_there_is_no_fault_of_the_configuration(tmp_path: Path):
+def test_a_missing_java_is_not_blamed_on_the_configuration(tmp_path: Path):
     nowhere = LoadGenerator("b:9092", None, Settings(java=str(tmp_path / "none"), kafka_jars=tmp_path), keeps_jvm=True)
     with pytest.raises(LoadStartError, match=r"cannot be started: .*none"):
         nowhere.run(REQUEST)

@@ -35,7 +35,7 @@ def test_an_even_flow_has_no_throughput_cv_whatever_the_first_and_the_last_windo
 
 
 @pytest.mark.parametrize("latency_ms", [0, 50, 150, 250, 350, 1_500])
-def test_a_latency_that_every_record_has_alike_leaves_an_even_flow_even(latency_ms: int) -> None:
+def test_a_latency_shared_by_every_record_leaves_an_even_flow_even(latency_ms: int) -> None:
     due_ms = np.arange(3_000) + 0.5
     windows = np.bincount(((due_ms + latency_ms) // 100).astype(int)).tolist()
     assert throughput_cv_in_run(windows, window_ms=100, sending_s=3.0) == 0.0

@@ -72,7 +72,7 @@ def test_who_does_not_answer_may_be_the_broker_that_is_gone() -> None:
 
 
 @pytest.mark.slow
-def test_replicas_that_stay_away_are_whole_at_no_time() -> None:
+def test_replicas_that_stay_out_of_sync_never_recover() -> None:
     assert watched(*[WHOLE] * len(TOPICS), MISSING).whole_at(within_s=0.3) is None
 
 

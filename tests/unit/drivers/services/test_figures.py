@@ -50,27 +50,27 @@ def test_a_killed_service_counts_from_its_start_and_the_notification_not_at_all(
     assert fault_figures(of_notification, placed(), 0.0) == FaultFigures()
 
 
-def test_orders_that_warm_up_are_no_part_of_what_was_before() -> None:
+def test_warm_up_orders_are_not_part_of_the_earlier_latency() -> None:
     slowly = [(50, 9000.0)] * 3 + SECONDS[3:]
 
     assert fault_figures(fault(), placed(seconds=slowly), 0.0).recovered_s == 10.0  # as slow as it was at first
     assert fault_figures(fault(), placed(seconds=slowly), 3.0).recovered_s == 13.0
 
 
-def test_the_script_sets_the_pace_where_it_places_no_faster_alone() -> None:
+def test_the_script_is_the_bottleneck_if_it_places_no_faster_alone() -> None:
     assert bound_of(placed(), PACED, 1000.0) == ""
     assert bound_of(placed(), PACED, None) == ""
     assert "100 orders/s, compared with 110 orders/s without" in bound_of(placed(), PACED, 110.0)
     assert bound_of(placed(orders_s=None), BURST, 110.0) == ""
 
 
-def test_the_script_sets_the_pace_of_a_burst_that_it_sends_until_the_end() -> None:
+def test_the_script_is_the_bottleneck_of_a_burst_that_it_sends_until_the_end() -> None:
     assert bound_of(placed(sending_s=35.9), BURST, 1000.0) == ""
     assert "it sent for 90 % of the time" in bound_of(placed(sending_s=36.0), BURST, 1000.0)
     assert bound_of(placed(sending_s=39.0), PACED, 1000.0) == ""  # a rate is sent until the end
 
 
-def test_events_that_came_again_are_told_from_confirmations_that_did() -> None:
+def test_duplicate_events_are_distinguished_from_duplicate_confirmations() -> None:
     hops = dict.fromkeys(("shipping", "notifying", "completing"))
     said = placed(sent=5, confirmed=5, repeated=1, overtaken=0, latency=None)
     seen = {"complete": 5, "repeated": 2, "out_of_order": 0, "alerts": [{"state": "raised"}], **hops}

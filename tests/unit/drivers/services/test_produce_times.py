@@ -18,7 +18,7 @@ def reading(requests: float, total_ms: float, remote_ms: float, replicated: floa
     return BrokerReading(0.0, metrics)
 
 
-def test_each_request_of_each_broker_counts_alike() -> None:
+def test_each_request_of_each_broker_counts_equally() -> None:
     before = {11: reading(10, 5.0, 1.0), 12: reading(0, 0.0, 0.0)}
     after = {11: reading(20, 5.5, 1.5), 12: reading(30, 2.0, 1.0, replicated=2 << 20)}
     found = produce_times(before, after)
@@ -29,7 +29,7 @@ def test_each_request_of_each_broker_counts_alike() -> None:
     assert found.replicated_mib == 2.0
 
 
-def test_nothing_is_known_of_a_broker_that_was_started_anew_or_is_gone() -> None:
+def test_nothing_is_known_of_a_broker_that_was_restarted_or_is_gone() -> None:
     before = {11: reading(10, 5.0, 1.0)}
 
     assert produce_times(before, {13: reading(300, 5.0, 1.0)}) == ProduceTimes()

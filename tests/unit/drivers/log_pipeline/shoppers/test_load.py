@@ -83,7 +83,7 @@ def test_a_log_is_replayed_on_this_server_at_its_own_times_until_the_run_ends(sl
     assert (sent.due, sent.refused) == (3, 0)  # that something is not there is an answer
 
 
-def test_the_ids_of_what_was_answered_are_told_and_a_trickle_may_be_nothing_at_all(slow: ThreadingHTTPServer) -> None:
+def test_the_ids_of_answered_requests_are_returned_and_a_trickle_may_be_empty(slow: ThreadingHTTPServer) -> None:
     numbers = count()
     slow.id_of = lambda _: str(next(numbers))  # type: ignore[attr-defined]
     never = Wanted("run", "1", rate_s=1e-6, seconds=0.1, workload="static")

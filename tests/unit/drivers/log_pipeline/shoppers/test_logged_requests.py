@@ -32,7 +32,7 @@ def test_an_entry_is_common_or_combined_or_json(line: str, at_s: float) -> None:
     assert read_log(f"{line}\n") == AccessLog([(at_s, "/a?b=1")], 0)
 
 
-def test_every_method_counts_and_what_names_no_path_is_skipped() -> None:
+def test_every_method_counts_and_requests_without_a_path_are_skipped() -> None:
     requests = ["POST /orders HTTP/1.1", "-", "", "\\x16\\x03\\x01", "GET http://other/ HTTP/1.1", "GET /caf\\xC3\\xA9"]
     found = read_log("\n\n".join(map(common, requests)))
 
@@ -55,7 +55,7 @@ def test_every_method_counts_and_what_names_no_path_is_skipped() -> None:
         '{"time": 1, "uri": "/a"',
     ],
 )
-def test_a_line_that_is_no_entry_is_named(line: str) -> None:
+def test_an_invalid_line_is_named(line: str) -> None:
     with pytest.raises(ValueError, match=r"^line 3: .*: must be an entry of nginx's combined or common log format, or"):
         read_log(f"{COMMON}\n\n{line}\n")
 
@@ -70,7 +70,7 @@ def at(*stamps_s: float) -> AccessLog:
     return read_log("\n".join(json.dumps({"time": each, "uri": f"/{place}"}) for place, each in enumerate(stamps_s)))
 
 
-def test_whole_seconds_are_spread_evenly_within_theirs() -> None:
+def test_requests_of_one_second_are_spread_evenly_within_it() -> None:
     found = due_requests(at(100, 100, 100, 100, 101, 103, 103), times=1.0)
 
     assert [due_s for due_s, _ in found] == [0, 0.25, 0.5, 0.75, 1, 3, 3.5]

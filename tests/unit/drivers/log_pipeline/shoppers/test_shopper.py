@@ -41,7 +41,7 @@ def test_all_fifteen_endpoints_are_asked_for_in_the_same_order_by_the_same_seed(
     assert min(found.values()) >= 5
 
 
-def test_a_session_begins_with_an_account_and_a_login_and_what_follows_carries_its_token() -> None:
+def test_a_session_begins_with_an_account_and_a_login_and_later_requests_carry_its_token() -> None:
     asked = walk(200)
 
     assert [each.action for each in asked[:3]] == ["sign_up", "log_in", "see_categories"]
@@ -65,7 +65,7 @@ def test_nothing_is_asked_of_a_cart_or_an_order_that_is_not_there() -> None:
         ordered = ordered and each.action != "log_out"
 
 
-def test_what_is_refused_ends_no_walk() -> None:
+def test_a_refused_request_does_not_end_the_session() -> None:
     found = Counter(each.action for each in walk(1000, refused="check_out"))
 
     assert found["check_out"] > 10

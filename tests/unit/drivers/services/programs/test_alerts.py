@@ -22,7 +22,7 @@ def test_an_alert_is_raised_once_and_cleared_once() -> None:
     assert (cleared["state"], cleared["value"], cleared["since"]) == ("cleared", 3.0, 2.0)
 
 
-def test_a_pace_is_broken_from_below_and_an_unknown_value_breaks_nothing() -> None:
+def test_a_minimum_rate_is_violated_from_below_and_an_unknown_value_violates_nothing() -> None:
     alerts = Alerts([Rule("orders_s", 100.0)])
 
     assert alerts.of({}, 1.0) == []
@@ -30,7 +30,7 @@ def test_a_pace_is_broken_from_below_and_an_unknown_value_breaks_nothing() -> No
     assert [each["state"] for each in alerts.of({"orders_s": 99.0}, 3.0)] == ["raised"]
 
 
-def test_a_rule_holds_again_when_nothing_is_on_its_way_and_its_value_is_not_known() -> None:
+def test_a_rule_recovers_when_nothing_is_in_flight_and_its_value_is_unknown() -> None:
     alerts = Alerts([Rule("latency_p95_ms", 500.0), Rule("replicas_out_of_sync", 0.0)])
 
     assert len(alerts.of({"latency_p95_ms": 900.0, "replicas_out_of_sync": 2.0}, 1.0)) == 2

@@ -15,7 +15,7 @@ def order(number: int, **drugs: int) -> dict[str, Any]:
     return {"order_id": f"run-{number}", "key": "h", "hospital": "h", "created_at": 1.0, "drugs": drugs}
 
 
-def test_what_is_missing_is_made_in_lots_and_a_repeat_is_not_handled() -> None:
+def test_missing_items_are_made_in_lots_and_a_repeat_is_ignored() -> None:
     manufacturer = Manufacturer()
     made, stock, confirmation = (each.record for each in manufacturer.handle("", order(0, insulin=3), 2.0))
 

@@ -74,6 +74,6 @@ def test_a_record_with_a_field_that_is_none_of_its_topic_is_refused(topic: str, 
         (b"[1]", "not a JSON object"),
     ],
 )
-def test_what_is_no_record_is_refused_with_its_reason(value: bytes | None, reason: str) -> None:
+def test_an_invalid_record_is_refused_with_its_reason(value: bytes | None, reason: str) -> None:
     with pytest.raises(MalformedRecordError, match=reason):
         decode(value, ORDER_PLACED)

@@ -83,7 +83,7 @@ class QuestionTrigger(TriggerDagRunOperator):
 
 
 class CardApproval(HITLOperator):
-    """Show a person the decision cards and the settings that an approval replaces, and wait without a time limit.
+    """Show the decision cards and the settings that an approval replaces, and wait without a time limit.
 
     The run's parameters name the campaign. A rejection skips no task: the next step stores the answer.
     """
@@ -101,7 +101,7 @@ class CardApproval(HITLOperator):
         self.cluster = cluster
 
     def execute(self, context: Context) -> Answer:
-        """Ask the person.
+        """Ask for approval.
 
         Raises:
             AirflowFailException: If this cluster has no such campaign, or no recommendation awaits a decision.
@@ -116,7 +116,7 @@ class CardApproval(HITLOperator):
         return answer
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> Answer:
-        """Return the answer that the person gave."""
+        """Return the person's answer."""
         given = super().execute_complete(context, event)
         reason = (given["params_input"].get("reason") or "").replace("\0", "")
         # An answer covers the versions shown, however late it arrives.

@@ -20,7 +20,7 @@ class ClusterRoute:
         cluster: Its name; empty for the stack's cluster.
         tune_dag_id: The DAG that tunes the cluster.
         compare_dag_id: The DAG that compares configurations on it.
-        settings_dag_id: The DAG that changes the active settings on it, and asks people.
+        settings_dag_id: The DAG that changes the active settings on it, and requests approval.
         pool: The pool with one slot, so that one load at a time runs on the cluster.
         queue: The queue for executors with queues; workers near the cluster listen to it.
         studies: The studies of the tuning DAG.

@@ -34,11 +34,11 @@ class TuneAsked(MeasuringOptions, TuneOptions):
 
 
 class TuneForm(Approval, TuneAsked):
-    """The options of `tune_producer` beside study and campaign."""
+    """The options of `tune_producer` besides study and campaign."""
 
 
 class CompareAsked(MeasuringOptions, CompareOptions):
-    """The options of `compare_configurations` beside study and campaign."""
+    """The options of `compare_configurations` besides study and campaign."""
 
 
 class _Action(Options):
@@ -160,7 +160,7 @@ CAMPAIGN_ARGUMENTS = [
 TUNE_DESIGN_ARGUMENTS = [*CAMPAIGN_ARGUMENTS, *_arguments(TuneAsked)]
 COMPARE_DESIGN_ARGUMENTS = [*CAMPAIGN_ARGUMENTS, *_arguments(CompareAsked)]
 
-# The end of a campaign: its recommendations become active, or a person is asked.
+# The end of a campaign: its recommendations become active, or approval is requested.
 ACTIVATE_ARGUMENTS = [
     *CAMPAIGN_ARGUMENTS,
     "{% if params.approval %}--ask{% endif %}",

@@ -142,7 +142,7 @@ async function carryOut(dag, conf, said, moved) {
   return { begun: begun !== null, changes };
 }
 
-/** Why a run failed, and which settings are active: a killed run may have changed them. */
+/** Describe why a run failed, and which settings are active: a killed run may have changed them. */
 async function failed(run, conf) {
   const why = await failureOf(run);
   const { versions } = await ask(inForcePath(conf.study, conf.case));

@@ -40,7 +40,7 @@ export async function ask(path) {
 
 export const inForcePath = (study, size) => `api/in-force/${encodeURIComponent(study)}/${size}`;
 
-/** Whether a run belongs to a campaign; a campaign without a name is named after its run's `run_after` time. */
+/** Return whether a run belongs to a campaign; a campaign without a name is named after its run's `run_after` time. */
 function runs(run, study, campaign) {
   const named = run.conf?.campaign;
   if (named) return named === campaign && (run.conf.study ?? study) === study;
@@ -48,7 +48,7 @@ function runs(run, study, campaign) {
   return day && `${day.replaceAll("-", "")}T${time.replaceAll(":", "")}-${fraction.padEnd(6, "0")}` === campaign;
 }
 
-/** The campaign's latest matching run among Airflow's last 100; null without one, or without permission. */
+/** Return the campaign's latest matching run among Airflow's last 100; null without one, or without permission. */
 export async function runOf(dag, study, campaign, isSuch = () => true) {
   const answer = await send(`${AIRFLOW}/dags/${encodeURIComponent(dag)}/dagRuns?order_by=-run_after&limit=100`);
   if (answer.status >= 500) throw new Unanswered(await said(answer));
@@ -57,7 +57,7 @@ export async function runOf(dag, study, campaign, isSuch = () => true) {
   return found.find((run) => runs(run, study, campaign) && isSuch(run)) ?? null;
 }
 
-/** The address of the question a run waits for; null without one, or without permission. */
+/** Return the address of the question a run waits for; null without one, or without permission. */
 export async function questionOf(run) {
   const path = `dagRuns/${encodeURIComponent(run.dag_run_id)}/hitlDetails?response_received=false`;
   const answer = await send(`${AIRFLOW}/dags/${run.dag_id}/${path}`);
@@ -68,7 +68,7 @@ export async function questionOf(run) {
 
 const isUnfinished = (run) => run?.state === "queued" || run?.state === "running";
 
-/** Whether a decided campaign is still waiting, and the address of its question; a run of its own asks it. */
+/** Return whether a decided campaign awaits approval, and the address of the question, asked by a separate run. */
 export async function waitingOf(tuneDag, settingsDag, study, campaign) {
   const isOpen = isUnfinished(await runOf(tuneDag, study, campaign));
   const asked = await runOf(settingsDag, study, campaign, (run) => run.conf?.action === "ask");
@@ -110,7 +110,7 @@ export async function moveSettings(dag, conf, tell) {
   return run;
 }
 
-/** The error that the run's failed task logged last; empty if unreadable. */
+/** Return the last error that the run's failed task logged; empty if unreadable. */
 export async function failureOf(run) {
   const address = `${AIRFLOW}/dags/${run.dag_id}/dagRuns/${encodeURIComponent(run.dag_run_id)}/taskInstances`;
   const listed = await send(address);

@@ -48,7 +48,10 @@ test("each configuration has one role", () => {
   assert.equal(roleOf({ ...VIEW, recommended_id: null, pick_id: "c1" }, RECOMMENDED), "pick");
   assert.equal(roleOf({ ...VIEW, recommended_id: null }, RECOMMENDED), "confirmed, on the measured front");
   assert.equal(roleOf({ ...VIEW, recommended_id: null }, { ...RECOMMENDED, on_measured_front: false }), "confirmed");
-  assert.equal(roleOf({ ...VIEW, in_force_id: "c1", in_force_version: 3 }, RECOMMENDED), "active during the campaign (v3)");
+  assert.equal(
+    roleOf({ ...VIEW, in_force_id: "c1", in_force_version: 3 }, RECOMMENDED),
+    "active during the campaign (v3)",
+  );
   assert.equal(roleOf({ ...VIEW, in_force_id: "c1", recommended_id: "c0" }, BASELINE), "baseline, recommended");
   assert.equal(roleOf({ ...VIEW, in_force_id: "c1", recommended_id: "c1" }, BASELINE), "baseline");
   assert.equal(roleOf(VIEW, DESIGNED), "round 0");

@@ -77,7 +77,7 @@ def _of_accepted_durability(factors: dict[str, Factor], study: Tune) -> dict[str
     baseline, weakest = study.baseline_configuration(), study.weakest_durability()
     remaining = dict(factors)
     for name in factors.keys() & study.promises:
-        with contextlib.suppress(ValueError):  # no level keeps it by itself; two factors together may
+        with contextlib.suppress(ValueError):  # no level suffices alone; two factors together may
             remaining[name] = factors[name].within(
                 lambda value, name=name: study.durability_of({**baseline, name: value}) >= weakest  # type: ignore[misc]
             )
@@ -85,7 +85,7 @@ def _of_accepted_durability(factors: dict[str, Factor], study: Tune) -> dict[str
 
 
 class _Rows:
-    """Drawn rows until each is sound: distinct from the others and the taken, and feasible if wanted."""
+    """Drawn rows and their repair. A sound row differs from all others and from `taken`, and is feasible if wanted."""
 
     def __init__(
         self, rows: list[dict[str, FactorValue]], study: Tune, case: str, taken: Sequence[Configuration]

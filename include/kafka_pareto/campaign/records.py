@@ -25,7 +25,7 @@ class Timeline(Frozen):
 
     Attributes:
         what: The process that was broken, or the action; empty without a fault.
-        ended_s: When the process resumed or was restarted, or the action was over.
+        ended_s: When the process resumed or was restarted, or the action ended.
         done: Orders or events completed; `latency_p95_ms` is theirs, None without any.
         series: A driver's further observations, by quantity with unit.
     """
@@ -44,8 +44,8 @@ class Repetition(Record):
 
     The head is common to all drivers; `quantities` are the driver's. `repetition_id` is
     `<phase>-r<round>-<case>-b<block>-<configuration id>` and survives restarts. `upsets` counts attempts that left the
-    system changed: a moved leader, or trouble. `broken_rules` names the plausibility rules it failed. `client_cpu_s` is
-    the load process's; load average and fractions are the machine's.
+    system changed: a leader change, or an unhealthy cluster. `broken_rules` names the plausibility rules it failed.
+    `client_cpu_s` is the load process's; load average and fractions are the machine's.
     """
 
     repetition_id: str
@@ -88,8 +88,8 @@ class Repetition(Record):
 class Stop(Frozen):
     """Reason why no further round follows in a case.
 
-    `rise_too_small`: two rounds raised the measured hypervolume by less than the study's least. `last_round`: the study
-    plans no more. `nothing_left`: no unmeasured configuration is expected to add anything.
+    `rise_too_small`: two rounds raised the measured hypervolume by less than the study's minimum. `last_round`: the
+    study plans no more. `nothing_left`: no unmeasured configuration is expected to add anything.
     """
 
     code: Literal["rise_too_small", "last_round", "nothing_left"]

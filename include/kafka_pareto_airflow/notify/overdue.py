@@ -19,8 +19,8 @@ class OverdueNotifier(Notifier):
         dag_id, run_id = str(run["dag_id"]), str(run["dag_run_id"])
         return Message(
             f"{dag_id} is overdue",
-            f"Run {run_id} missed its deadline and continues. Check whether it waits for another load on the cluster, "
-            f"and whether the cluster is healthy.\n{run_address(dag_id, run_id)}",
+            f"Run {run_id} missed its deadline and continues. Check whether it is waiting for another run on the "
+            f"cluster, and whether the cluster is healthy.\n{run_address(dag_id, run_id)}",
         )
 
 

@@ -1,4 +1,4 @@
-"""Run a step as a process beside its task: start, stop and environment."""
+"""Run a step as a process alongside its task: start, stop and environment."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ public final class LoadServer {
         return answer.put("process_cpu_s", cpuSinceLastAnswerS());
     }
 
-    /** Count all threads since the last reply or the JVM's start: the replies add up to the total cost. */
+    /** Return the CPU time of all threads since the last reply or the JVM's start; the replies add up to the total. */
     private double cpuSinceLastAnswerS() {
         long beforeNs = answeredCpuNs;
         answeredCpuNs = PROCESS.getProcessCpuTime();

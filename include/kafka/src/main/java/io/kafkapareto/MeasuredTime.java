@@ -10,7 +10,7 @@ final class MeasuredTime {
     private volatile long fromNs;
     private volatile long untilNs = Long.MAX_VALUE;
 
-    /** Set the time; it ends at {@code untilNs} or, if that is the highest number, when it is closed. */
+    /** Set the time; it ends at {@code untilNs} or, if that is {@code Long.MAX_VALUE}, when it is closed. */
     void open(long fromNs, long untilNs) {
         this.fromNs = fromNs;
         this.untilNs = untilNs;

@@ -30,7 +30,7 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
- * A topic as a mark: of several concurrent creators one gets an id, and deletion requires that id.
+ * A topic used as a mark: only one of several concurrent creators gets its id, and deletion requires that id.
  *
  * <p>Its one partition holds its creator's records.
  */

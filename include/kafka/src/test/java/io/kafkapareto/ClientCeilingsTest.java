@@ -10,7 +10,7 @@ import java.util.TreeSet;
 import net.sourceforge.argparse4j.inf.Namespace;
 import org.junit.jupiter.api.Test;
 
-/** The client's ceilings, measured for a moment: every codec and the generator get a rate above zero. */
+/** Measures the client's ceilings briefly: every codec and the generator get a rate above zero. */
 class ClientCeilingsTest {
     @Test
     void everyCodecAndTheGeneratorAreMeasured() throws Exception {

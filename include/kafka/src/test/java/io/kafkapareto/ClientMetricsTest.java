@@ -16,7 +16,7 @@ class ClientMetricsTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private final Map<MetricName, Metric> metrics = new LinkedHashMap<>();
 
-    /** A metric that has been read. */
+    /** A metric with its value. */
     record Read(MetricName metricName, Object metricValue) implements Metric {}
 
     private void has(String group, String name, Object value) {
@@ -70,7 +70,7 @@ class ClientMetricsTest {
         assertEquals(0.0, ClientMetrics.recordsSent(Map.of()));
     }
 
-    /** The second has sent three times as many batches, and requests, as the first. */
+    /** The second producer sent three times as many batches and requests as the first. */
     @Test
     void ofSeveralProducersTotalsAddUpTheHighestMaximumCountsAndAveragesAreOverAllBatchesOrRequests() throws Exception {
         var first = new ClientMetrics.OfProducer(node("""

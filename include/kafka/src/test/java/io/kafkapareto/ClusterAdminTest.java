@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The protocol of the helper behind the pipe; what it does to a cluster is tested on real brokers elsewhere. */
+/** Tests the helper's protocol; other tests check its effect on real brokers. */
 @Timeout(60)
 class ClusterAdminTest {
     private static final ObjectMapper JSON = new ObjectMapper();

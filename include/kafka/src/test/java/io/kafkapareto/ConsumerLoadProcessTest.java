@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The consumers' load tool as a command: what it is given, and how it ends. */
+/** Tests the consumers' load generator as a command: arguments and exit status. */
 @Timeout(60)
 class ConsumerLoadProcessTest {
     private static final String NEEDED = "--mode drain --topic load --group g --command-config none";

@@ -20,7 +20,7 @@ import org.apache.kafka.clients.consumer.MockConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.junit.jupiter.api.Test;
 
-/** One member in simulated time, on Kafka's own MockConsumer; each poll does what the test says, and takes its time. */
+/** Tests one member in simulated time, on Kafka's MockConsumer; the test sets each poll's action and duration. */
 class GroupMemberTest {
     private static final TopicPartition PARTITION = new TopicPartition("load", 0);
     private static final long BEGIN = 100;
@@ -46,7 +46,7 @@ class GroupMemberTest {
         }
     };
 
-    /** Run a member that joins first, and is stopped after the polls that were added. */
+    /** Run a member that joins first, and stop it after the added polls. */
     private GroupMember run(boolean endsWithOffsets, boolean hasDueTimes, long pauseNs) {
         var shared = new GroupMember.Shared(
                 "load", start, measured, offsets, recordsRead, stopped, endsWithOffsets, hasDueTimes, pauseNs, clock);
@@ -57,7 +57,7 @@ class GroupMemberTest {
         return member;
     }
 
-    /** Add a poll that takes so long, some of it on a core, and brings records of eight bytes that were due so long ago. */
+    /** Add a poll with this duration and CPU time; it returns 8-byte records of this age. */
     private void poll(long tookNs, long ofItCpuNs, long firstOffset, int records, long sinceDueNs) {
         polls.add(() -> {
             clock.advance(tookNs);
@@ -85,7 +85,7 @@ class GroupMemberTest {
         assertEquals(5 * (2 + 8), member.all.bytes);
         assertEquals(5, recordsRead.sum());
         assertEquals(0, offsets.ahead());
-        assertEquals(0, start.changesSince()); // what closing gives up is no rebalance
+        assertEquals(0, start.changesSince()); // partitions revoked by closing are not a rebalance
         assertTrue(consumer.closed());
     }
 

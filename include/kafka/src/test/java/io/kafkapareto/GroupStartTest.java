@@ -22,7 +22,7 @@ class GroupStartTest {
     void aGroupIsCompleteWhenAllPartitionsAreSharedEquallyAmongAllMembers() {
         start.ask();
         clock.advance(100 * MS);
-        start.assign(0, partitions(0, 5)); // the first to join has all
+        start.assign(0, partitions(0, 5)); // the first member gets all
         assertFalse(start.isComplete());
         start.revoke(0, partitions(2, 5));
         clock.advance(200 * MS);

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The ingestion as a command: a file that it cannot send is refused in one line, with the exit code of bad input. */
+/** Tests the ingestion as a command: it refuses an unusable file in one line, with the exit code for bad input. */
 @Timeout(60)
 class IngestionProcessTest {
     @TempDir

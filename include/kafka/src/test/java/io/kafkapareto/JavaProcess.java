@@ -14,7 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** One of the programs in a process of its own, as the pipeline starts it; gone at the end of the test. */
+/** One of the programs in a separate process, as in the pipeline; killed at the end of the test. */
 final class JavaProcess implements AutoCloseable {
     private final BufferedWriter stdin;
     final BufferedReader stdout;
@@ -38,7 +38,7 @@ final class JavaProcess implements AutoCloseable {
         stdin.flush();
     }
 
-    /** Close its stdin and return its status once it has ended. */
+    /** Close its stdin, wait for its end, and return its status. */
     int ended() throws IOException, InterruptedException {
         stdin.close();
         assertTrue(process.waitFor(60, TimeUnit.SECONDS), "it did not end within a minute");
@@ -49,7 +49,7 @@ final class JavaProcess implements AutoCloseable {
         return Files.readString(stderr);
     }
 
-    /** Require that it ends with this status and says no more on stdout; return its stderr. */
+    /** Require that it ends with this status and without further output on stdout; return its stderr. */
     String endedWith(int status) throws IOException, InterruptedException {
         assertEquals(status, ended(), complaint());
         assertNull(stdout.readLine());

@@ -27,7 +27,7 @@ class LatencyStatisticsTest {
         return part;
     }
 
-    /** Acknowledge a record now that was due, and sent, so long ago. */
+    /** Acknowledge a record now that was due and sent this long ago. */
     private void acknowledge(long sinceDueNs, long sinceSentNs) {
         outcomes.completed(clock.nanoTime() - sinceDueNs, clock.nanoTime() - sinceSentNs, null);
     }

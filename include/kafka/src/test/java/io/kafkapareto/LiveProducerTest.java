@@ -41,7 +41,7 @@ class LiveProducerTest {
         PacedProducer producer = new PacedProducer(clock);
         ArrayNode samples = JSON.createArrayNode();
         try (LiveProducer live = new LiveProducer("load", producer, new Payloads(null, 20, 0), 100, 1, clock)) {
-            live.send(startedNs); // in simulated time all is sent, until 0.99 s, before the first look
+            live.send(startedNs); // in simulated time, all is sent (until 0.99 s) before the first sample
             live.sampleLag(startedNs, startedNs + S / 2, () -> 40, () -> false, samples);
             live.sampleLag(startedNs, startedNs + S, () -> 100, () -> false, samples);
         }

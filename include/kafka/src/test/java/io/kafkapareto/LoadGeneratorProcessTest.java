@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The load generator as a command: what it is given, what it prints, how it ends. */
+/** Tests the load generator as a command: arguments, output and exit status. */
 @Timeout(60)
 class LoadGeneratorProcessTest {
     private static final String NEEDED = "--topic load --record-size 100 --command-config none";
@@ -79,7 +79,7 @@ class LoadGeneratorProcessTest {
         }
     }
 
-    /** Nothing listens there: the first send() gives up by itself, with Kafka's real producer. */
+    /** No broker listens there: with Kafka's real producer, the first send() times out. */
     @Test
     void withoutAClusterItEndsWellAndItsLastLineCountsTheFailure() throws Exception {
         Path config = Files.write(

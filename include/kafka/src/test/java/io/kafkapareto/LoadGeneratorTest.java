@@ -27,13 +27,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The parts of a load in simulated time, in which a quarter of an hour costs nothing and nothing else runs. */
+/** Tests the parts of a load in simulated time: 15 minutes take no real time, and nothing disturbs them. */
 class LoadGeneratorTest {
     private final SimulatedClock clock = new SimulatedClock();
     private final long startedNs = clock.nanoTime();
     private final List<PacedProducer> used = new ArrayList<>();
 
-    /** Send what the options say, the n-th part by the n-th producer. */
+    /** Send a load with these options, the n-th part by the n-th producer. */
     private JsonNode load(List<PacedProducer> producers, String options) throws Exception {
         return loadAndSettle(producers, limit -> true, options).get("parts");
     }
@@ -124,7 +124,7 @@ class LoadGeneratorTest {
                 calledMs(producer));
     }
 
-    /** Coordinated omission: one blocked send keeps a hundred records waiting, and only one of them is in send(). */
+    /** Coordinated omission: one blocked send delays a hundred records, and only one of them is in send(). */
     @Test
     void latencyCountsFromTheSlotSoThatABlockedSendIsSeenInAllRecordsItHeldUp() throws Exception {
         PacedProducer producer = new PacedProducer(clock, index -> index == 100 ? S : 0);
@@ -173,7 +173,7 @@ class LoadGeneratorTest {
         }
         assertEquals(101, calledMs.length); // the last slot is the end itself
         assertEquals(part.get("latency_from_send_us"), part.get("latency_us"));
-        assertEquals(0, part.get("latency_us").get("p95").asDouble()); // one record of 101 was in send() for long
+        assertEquals(0, part.get("latency_us").get("p95").asDouble()); // only one record of 101 was in send() for long
     }
 
     @Test
@@ -254,7 +254,7 @@ class LoadGeneratorTest {
         assertEquals("{\"TimeoutException: expired\":1}", part.get("failures").toString());
     }
 
-    /** In real time, since the threads of several producers cannot share a simulated clock. */
+    /** Uses real time, because the threads of several producers cannot share a simulated clock. */
     private static JsonNode loadBySeveral(List<MockProducer<byte[], byte[]>> producers, String options)
             throws Exception {
         Iterator<MockProducer<byte[], byte[]>> unused = producers.iterator();

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Many requests to one JVM; nothing listens where they send, so that each gives up by itself. */
+/** Sends many requests to one JVM; no broker listens, so each load times out. */
 @Timeout(60)
 class LoadServerTest {
     private static final ObjectMapper JSON = new ObjectMapper();

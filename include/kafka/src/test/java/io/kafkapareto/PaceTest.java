@@ -18,7 +18,7 @@ class PaceTest {
         assertEquals(1_000, pace.records(2));
         assertEquals(1_250, pace.records(2.5));
         assertEquals(0, pace.records(0));
-        assertEquals(1, new Pace(0.4, true).records(1.5)); // 0.6 records are one
+        assertEquals(1, new Pace(0.4, true).records(1.5)); // 0.6 records round to one
     }
 
     @Test
@@ -28,7 +28,7 @@ class PaceTest {
         assertEquals(0, pace.offsetNs(0));
         assertEquals(333_333, pace.offsetNs(1));
         assertEquals(SECOND_NS, pace.offsetNs(3_000), 1);
-        assertEquals(3_600 * SECOND_NS, pace.offsetNs(3_000 * 3_600L), 1_000); // after an hour a microsecond at most
+        assertEquals(3_600 * SECOND_NS, pace.offsetNs(3_000 * 3_600L), 1_000); // at most a microsecond off after an hour
     }
 
     @Test

@@ -10,7 +10,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
-/** Kafka's own MockProducer, of which {@code send()} takes simulated time and notes when it was called. */
+/** Kafka's MockProducer; {@code send()} takes simulated time and records its call times. */
 final class PacedProducer extends MockProducer<byte[], byte[]> {
     final List<Long> calledNs = new ArrayList<>();
     private final SimulatedClock clock;
@@ -19,7 +19,7 @@ final class PacedProducer extends MockProducer<byte[], byte[]> {
     private boolean failsLater;
     private RuntimeException failure;
 
-    /** Block the n-th {@code send()}, counted from 0, for {@code blockedNs} of n; it is acknowledged right then. */
+    /** Block the n-th {@code send()}, counted from 0, for {@code blockedNs} of n, then acknowledge it immediately. */
     PacedProducer(SimulatedClock clock, LongUnaryOperator blockedNs) {
         super(false, null, new ByteArraySerializer(), new ByteArraySerializer());
         this.clock = clock;

@@ -50,7 +50,7 @@ class PayloadsTest {
         }
     }
 
-    /** Letters of equal chance carry log2(26) = 4.7 bits a byte; no codec comes below that share of 8. */
+    /** Equally likely letters carry log2(26) = 4.7 bits per byte; no codec gets below this share of 8. */
     @Test
     void aBatchOfRandomLettersCompressesByTwoFifthsAndNoMore() throws IOException {
         ByteArrayOutputStream compressed = new ByteArrayOutputStream();
@@ -71,7 +71,7 @@ class PayloadsTest {
         assertEquals(8_192, distinct.size());
     }
 
-    /** Tiny ones are no more than a hundred thousand, and one that is larger than what is kept is made once. */
+    /** At most a hundred thousand tiny records are made, and only one that exceeds the size limit. */
     @ParameterizedTest
     @CsvSource({"1048576, 8", "8, 100000", "9437184, 1"})
     void valuesAreMadeOnceAndSentInTurn(int recordSize, int values) throws IOException {

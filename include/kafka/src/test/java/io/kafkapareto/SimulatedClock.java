@@ -1,11 +1,11 @@
 package io.kafkapareto;
 
-/** A clock that goes on only when it is told to, or when somebody waits. */
+/** A clock that advances only on request, or when a caller waits. */
 final class SimulatedClock implements MonotonicClock {
     static final long MS = 1_000_000L;
     static final long S = 1_000 * MS;
 
-    /** As the real one, it starts anywhere, below zero too. */
+    /** Like the real clock, it starts anywhere, even below zero. */
     private long nowNs = -5 * S;
 
     @Override

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** This machine's own write-back. */
+/** Tests write-back on this machine. */
 @Timeout(120)
 class WriteBackTest {
     @TempDir

@@ -62,7 +62,7 @@ record JvmUse(
         }
     }
 
-    /** A Java that only interprets has no such bean. */
+    /** Return the compilation time; 0 for a JVM without a compiler. */
     private static long totalCompilationMs() {
         CompilationMXBean compiler = ManagementFactory.getCompilationMXBean();
         return compiler == null ? 0 : compiler.getTotalCompilationTime();

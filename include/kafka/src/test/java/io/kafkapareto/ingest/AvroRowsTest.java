@@ -8,7 +8,7 @@ import org.apache.avro.Schema;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Any header gets a schema, and any field keeps its text. */
+/** Every header gets a schema, and every field keeps its text. */
 class AvroRowsTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = {

@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The studies' file: the same for a seed, of rows that are all in order, as large as the published one's. */
+/** Tests the studies' file: the same for a seed, all rows well-formed, row sizes as published. */
 class BooksFileTest {
     private static final int ROWS = 3_000;
     private static final int MOST_BYTES = 1 << 20;

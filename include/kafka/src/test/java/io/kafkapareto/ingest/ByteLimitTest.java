@@ -6,12 +6,12 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A limit holds in each second, whatever happened before. */
+/** Tests that the limit holds in every second, after any history. */
 @Timeout(60)
 class ByteLimitTest {
     private static final double MIB_PER_SECOND = 8;
     private static final int ROW_BYTES = 1 << 10;
-    /** A tenth of a second's bytes may go at once; the last millisecond's and the last row's are not waited for. */
+    /** A burst may have a tenth of a second's bytes; those of the last millisecond and the last row are not delayed. */
     private static final double ALLOWED_AHEAD_S = 0.105;
 
     @Test

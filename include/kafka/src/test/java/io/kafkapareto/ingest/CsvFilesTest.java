@@ -15,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Files as programs write them are read as they are meant, or refused by what they are and how to convert them. */
+/** Reads files of common programs correctly, or refuses them with their format and the conversion. */
 class CsvFilesTest {
     private static final Path CASES = Path.of("../../tests/fixtures/csv");
     private static final int MOST_BYTES = IngestionOptions.MOST_ROW_BYTES;
@@ -140,7 +140,7 @@ class CsvFilesTest {
         return Files.write(folder.resolve("rows.csv"), bytes);
     }
 
-    /** Return the bytes of a text with escapes, since JUnit's own cases are CSV too. */
+    /** Return the bytes of a text with escapes, because JUnit's cases are CSV, too. */
     private static byte[] bytes(String escaped) {
         String text = escaped.replace("\\n", "\n").replace("\\r", "\r").replace("\\t", "\t").replace("\\0", "\0")
                 .replace("\\xff", "\u00FF").replace("\\xef\\xbb\\xbf", "\u00EF\u00BB\u00BF");

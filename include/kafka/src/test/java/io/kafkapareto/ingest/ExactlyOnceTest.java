@@ -23,12 +23,12 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whatever becomes of a partition's leader, each row is stored once and in order; if rows are lost, the sink says so. */
+/** For any failure of a partition's leader, each row is stored once and in order; the sink reports lost rows. */
 @Timeout(60)
 class ExactlyOnceTest {
     private static final int ROWS = 40;
 
-    /** The old leader stores a batch and hangs. A new one that remembers five batches must not take more than that. */
+    /** The old leader stores a batch and hangs. A new leader remembers five batches and must not get more. */
     @Test
     void aLeaderHangsAnotherIsElectedAndThenTheFirstOneDies() throws Exception {
         CountDownLatch hangs = new CountDownLatch(1);
@@ -50,7 +50,7 @@ class ExactlyOnceTest {
             return answer;
         })) {
             cluster.partition(1).moveTo(2);
-            // With one request in flight, the unanswered batch is the last one that the old leader gets.
+            // With one request in flight, the unanswered batch is the last one sent to the old leader.
             try (BatchSink sink = sinkOf(cluster, 1)) {
                 send(sink, 0, 0, 3);
                 send(sink, 1, 0, 1);
@@ -108,10 +108,10 @@ class ExactlyOnceTest {
         }
     }
 
-    /** While a partition has no leader, the client says by chance whether a node is ready: no batch overtakes another. */
+    /** Without a leader, the client calls a node ready or not at random; batches must stay in order. */
     @Test
     void batchesKeepTheirOrderWhileALeaderIsLookedFor() throws Exception {
-        CountDownLatch missing = new CountDownLatch(ROWS - 1);  // the last one leaves with the flush
+        CountDownLatch missing = new CountDownLatch(ROWS - 1);  // the flush sends the last one
         try (ModelCluster cluster = new ModelCluster(2, 2, (node, partition, batch) -> {
             missing.countDown();
             return node.take(partition, batch);
@@ -131,7 +131,7 @@ class ExactlyOnceTest {
         }
     }
 
-    /** A restarted leader knows only the last of the batches that it did not answer, and then another one has none of them. */
+    /** A restarted leader knows only the last of its unanswered batches, and the next leader none of them. */
     @Test
     void batchesInDoubtGoToTheNextLeaderIfItHasNoneOfThem() throws Exception {
         AtomicInteger unanswered = new AtomicInteger(3);
@@ -170,7 +170,7 @@ class ExactlyOnceTest {
         }
     }
 
-    /** Return what a leader does that loses the last two batches of partition 0 before it takes the sixth. */
+    /** Return the behavior of a leader that loses the last two batches of partition 0 before it gets the sixth. */
     private static ModelCluster.Script losing(AtomicBoolean loses) {
         return (node, partition, batch) -> {
             if (partition.number() == 0 && batch.baseSequence() >= 5 && loses.getAndSet(false)) {
@@ -180,7 +180,7 @@ class ExactlyOnceTest {
         };
     }
 
-    /** Nodes answer late or not at all, restart, and hand partitions over, at any time. */
+    /** Nodes answer late or not at all, restart, and lose leadership, at any time. */
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8})
     void anyTroubleIsSurvived(int seed) throws Exception {
@@ -213,7 +213,7 @@ class ExactlyOnceTest {
         }
     }
 
-    /** A batch that is to be sent again has waited for a day by the wall clock. */
+    /** By the wall clock, a batch due to be sent again has waited for a day. */
     @ParameterizedTest
     @ValueSource(longs = {24, -24})
     void aClockThatIsSetEndsNoDelivery(long hours) throws Exception {
@@ -226,7 +226,7 @@ class ExactlyOnceTest {
         }
     }
 
-    /** The time of a machine whose wall clock is set while it runs. */
+    /** The time of a machine whose wall clock is adjusted during the test. */
     private record SetTime(LongSupplier setByMs) implements Time {
         @Override
         public long milliseconds() {

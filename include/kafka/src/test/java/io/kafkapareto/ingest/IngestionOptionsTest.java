@@ -16,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Options that would lose rows or send them twice are refused together, whoever gives them. */
+/** Tests that combinations of options that could lose or duplicate rows are refused. */
 class IngestionOptionsTest {
     @ParameterizedTest
     @ValueSource(strings = {
@@ -52,7 +52,7 @@ class IngestionOptionsTest {
         assertEquals(delimiter.getBytes(StandardCharsets.UTF_8)[0], IngestionOptions.delimiter(delimiting(delimiter)));
     }
 
-    /** The low byte of ł is a B. */
+    /** The low byte of ł is that of B. */
     @ParameterizedTest
     @ValueSource(strings = {"ł", "§", "::", "", "\"", "\n", "\r", "\0", "\ud83d\udc26"})
     void noOtherDelimiterIsTaken(String delimiter) {

@@ -38,10 +38,10 @@ import org.apache.kafka.common.requests.RequestUtils;
 import org.apache.kafka.common.utils.Utils;
 
 /**
- * Nodes on loopback that take batches by Kafka's rule for idempotent producers, and fail as a test tells them to.
+ * Nodes on loopback that accept batches by Kafka's rule for idempotent producers, with failures planned by a test.
  *
- * <p>All replicas are in sync: what one node has appended, each has. As with Kafka, a partition remembers a producer's last
- * five batches. It takes one of these as a duplicate, and any other only where its sequence comes next. A producer's next
+ * <p>All replicas are in sync: each node has all appended batches. As in Kafka, a partition remembers a producer's last
+ * five batches. It accepts one of these as a duplicate, and any other only if its sequence is next. A producer's next
  * epoch begins with sequence 0, and ends all earlier ones.
  */
 final class ModelCluster implements AutoCloseable {
@@ -50,9 +50,9 @@ final class ModelCluster implements AutoCloseable {
     private static final int REMEMBERED_BATCHES = 5;
     private static final int SILENCE_MS = 20;
 
-    /** What a node does with a batch. */
+    /** A node's behavior for a batch. */
     interface Script {
-        /** Return what the node answers, or null where it answers nothing more on this connection. */
+        /** Return the node's response; null if it sends no more on this connection. */
         Errors answer(Node node, Partition partition, RecordBatch batch) throws InterruptedException;
     }
 
@@ -61,7 +61,7 @@ final class ModelCluster implements AutoCloseable {
     private final Script script;
     private final AtomicInteger outOfOrder = new AtomicInteger();
 
-    /** Start so many nodes; the first one leads all partitions. */
+    /** Start this many nodes; the first one leads all partitions. */
     ModelCluster(int nodes, int partitions, Script script) throws IOException {
         this.script = script;
         for (int number = 0; number < nodes; number++) {
@@ -77,7 +77,7 @@ final class ModelCluster implements AutoCloseable {
         return TOPIC;
     }
 
-    /** Return properties of a producer that comes to know of a failure soon. */
+    /** Return properties of a producer that detects failures quickly. */
     Properties properties() {
         Properties properties = new Properties();
         properties.setProperty("bootstrap.servers", "127.0.0.1:" + nodes.get(0).port);
@@ -100,7 +100,7 @@ final class ModelCluster implements AutoCloseable {
         return partitions.get(number);
     }
 
-    /** Return how often a batch was refused as out of order. */
+    /** Return how many batches were refused as out of order. */
     int outOfOrder() {
         return outOfOrder.get();
     }
@@ -119,7 +119,7 @@ final class ModelCluster implements AutoCloseable {
     /** One batch of a log. */
     private record Appended(short epoch, int firstSequence, int lastSequence, List<String> rows, long lastKey) {}
 
-    /** The log of a partition, on whichever node, and what is remembered of the producer. */
+    /** The log of a partition, shared by all nodes, and the producer's remembered batches. */
     static final class Partition {
         private final Deque<Appended> log = new ArrayDeque<>();
         private final Deque<Appended> remembered = new ArrayDeque<>();
@@ -138,14 +138,14 @@ final class ModelCluster implements AutoCloseable {
             leader = node;
         }
 
-        /** Forget all batches but the last one, as a broker does that restarts. */
+        /** Forget all batches except the last one, like a restarted broker. */
         synchronized void forget() {
             while (remembered.size() > 1) {
                 remembered.poll();
             }
         }
 
-        /** Lose the last batches but the first one, as a leader does that was out of sync when it was elected. */
+        /** Lose the last batches except the first one, like a leader elected while out of sync. */
         synchronized void lose(int lost) {
             for (int each = 0; each < lost && log.size() > 1; each++) {
                 log.pollLast();
@@ -158,7 +158,7 @@ final class ModelCluster implements AutoCloseable {
             return log.stream().flatMap(each -> each.rows().stream()).toList();
         }
 
-        /** Return the key of the last row; -1 where there is none. */
+        /** Return the key of the last row; -1 if there is none. */
         synchronized long lastKey() {
             return log.isEmpty() ? -1 : log.getLast().lastKey();
         }
@@ -213,7 +213,7 @@ final class ModelCluster implements AutoCloseable {
             return number;
         }
 
-        /** Take a batch as a broker does, and return its answer. */
+        /** Process a batch like a broker, and return the response. */
         Errors take(Partition partition, RecordBatch batch) {
             return partition.leader() == number ? partition.append(batch) : Errors.NOT_LEADER_OR_FOLLOWER;
         }
@@ -224,7 +224,7 @@ final class ModelCluster implements AutoCloseable {
             disconnect();
         }
 
-        /** End the node: nobody can connect again. */
+        /** Stop the node; it accepts no more connections. */
         void kill() {
             Utils.closeQuietly(server, "server");
             disconnect();
@@ -261,7 +261,7 @@ final class ModelCluster implements AutoCloseable {
                     byte[] answer = answered(ByteBuffer.wrap(request));
                     isSilent |= answer == null;
                     if (isSilent) {
-                        connection.setSoTimeout(SILENCE_MS);  // once nothing more comes, it is closed
+                        connection.setSoTimeout(SILENCE_MS);  // closes it when idle
                     } else {
                         out.writeInt(answer.length);
                         out.write(answer);

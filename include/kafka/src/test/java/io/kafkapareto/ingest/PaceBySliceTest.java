@@ -9,7 +9,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A pace is what was acknowledged since the last look, over the time that has passed since. */
+/** Tests that a pace is the rows acknowledged since the last sample, divided by the time since. */
 @Timeout(60)
 class PaceBySliceTest {
     private static final long ROWS_BETWEEN_LOOKS = 1_000;
@@ -17,7 +17,7 @@ class PaceBySliceTest {
 
     private final AtomicInteger looks = new AtomicInteger();
 
-    /** End the measuring thread, which is this one, at the last look. */
+    /** Interrupt the measuring thread, which is this one, at the last sample. */
     private long rowsAtThisLook() {
         if (looks.get() == LOOKS) {
             Thread.currentThread().interrupt();
@@ -47,7 +47,7 @@ class PaceBySliceTest {
         assertTrue(first >= ROWS_BETWEEN_LOOKS / tookS, first + ": and not after all of the time");
     }
 
-    /** The paces of a run of days would fill the heap. */
+    /** The paces of a run over days would fill the heap. */
     @Test
     void onlyTheFirstSlicesAreMeasured() {
         PaceBySlice pace = new PaceBySlice(() -> 0, 1);

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Batches that are built here are those that the client would build: Kafka's own classes read them. */
+/** Tests with Kafka's classes that the batches equal those of the client. */
 class RecordBatchBuilderTest {
     private static final int BATCH_BYTES = 8_192;
 

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** An ingestion of which a leader loses acknowledged rows sends these again by itself: all are there once, in order. */
+/** Tests that an ingestion resends acknowledged rows that a leader lost: all are stored once, in order. */
 @Timeout(60)
 class ResumedInstanceTest {
     private static final int ROWS = 2_000;
@@ -61,7 +61,7 @@ class ResumedInstanceTest {
         }
     }
 
-    /** Leaders lose rows, answer late or not at all, restart, and hand partitions over, at any time. */
+    /** Leaders lose rows, answer late or not at all, restart, and lose leadership, at any time. */
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4})
     void anyTroubleAndLossIsSurvived(int seed) throws Exception {
@@ -88,7 +88,7 @@ class ResumedInstanceTest {
         }
     }
 
-    /** The instance that sent a file, and the numbers of the rows that each partition is to have. */
+    /** The instance that sent a file, and each partition's expected row numbers. */
     private record Sent(Instance instance, ReadCounts counts, List<List<String>> rows) {}
 
     private Sent send(ModelCluster cluster) throws Exception {

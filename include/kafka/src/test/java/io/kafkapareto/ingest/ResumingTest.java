@@ -15,7 +15,7 @@ import java.util.stream.LongStream;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.junit.jupiter.api.Test;
 
-/** After a failure or an interruption all that is missing is sent again, in order, and nothing else. */
+/** Tests that after a failure or an interruption only missing rows are sent again, in order. */
 class ResumingTest {
     private static final long ROW_BYTES = 60_000;
     private static final long ROWS = 400;
@@ -32,7 +32,7 @@ class ResumingTest {
                 List<List<Long>> ofPartition = rowsByPartition(partitions);
                 Set<Long> stored = new HashSet<>();
                 long[] last = none(partitions);
-                for (int partition = 0; partition < partitions; partition++) {  // each has stored some of its first rows
+                for (int partition = 0; partition < partitions; partition++) {  // each holds some of its first rows
                     List<Long> rows = ofPartition.get(partition);
                     List<Long> first = rows.subList(0, random.nextInt(rows.size() + 1));
                     stored.addAll(first);
@@ -175,7 +175,7 @@ class ResumingTest {
         return last;
     }
 
-    /** Return so many batches, numbered from 1, that are sent behind a stored one. */
+    /** Return this many batches, numbered from 1, sent after a stored one. */
     private List<SentBatch> inFlight(int count) {
         queue.stored(batch(0));
         List<SentBatch> batches = LongStream.rangeClosed(1, count).mapToObj(ResumingTest::batch).toList();

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A row has the header's fields, closed quotes, UTF-8 without NUL and a size that fits; any other is malformed. */
+/** Tests that a row needs the header's number of fields, closed quotes, UTF-8 without NUL, and a size that fits. */
 class RowCheckTest {
     private static final int MOST_BYTES = 50;
 

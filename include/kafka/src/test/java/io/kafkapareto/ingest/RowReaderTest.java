@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** All readers give the same rows, with their places, of any file. */
+/** Tests that all readers return the same rows and offsets for any file. */
 @Timeout(60)
 class RowReaderTest {
     private static final String NASTY = "\"a,\"\"b\"\"\",c\r\n\r\n,\nété,日本😀\na\rb,c\n\"unclosed,x\n" + "x".repeat(9_000)
@@ -55,7 +55,7 @@ class RowReaderTest {
         }
     }
 
-    /** A file whose quotes hold no line break may be split anywhere. */
+    /** A file without line breaks in quotes may be split anywhere. */
     @ParameterizedTest
     @EnumSource(RowReader.class)
     void anyNumberOfRangesGivesTheSameRows(RowReader reader) throws IOException {

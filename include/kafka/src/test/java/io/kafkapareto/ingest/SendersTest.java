@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** However rows go to threads, each is sent once. */
+/** Tests that each row is sent once with every kind of threads. */
 @Timeout(60)
 class SendersTest {
     private static final int ROWS = 5_000;
@@ -54,7 +54,7 @@ class SendersTest {
         try (RowSource rows = counted(RowReader.LINE.open(FileRange.whole(file()), (byte) ','), taken)) {
             Senders.of("platform_threads_3").forEach(rows, row -> {
                 mostAhead.accumulateAndGet(taken.get() - done.get(), Math::max);
-                LockSupport.parkNanos(10_000);  // the reader would run away from slow tasks
+                LockSupport.parkNanos(10_000);  // slow tasks, which an unlimited reader would outrun
                 done.incrementAndGet();
             });
         }
@@ -63,7 +63,7 @@ class SendersTest {
         assertTrue(mostAhead.get() <= 3 + 1, mostAhead + " rows read and not sent: three run, and one waits");
     }
 
-    /** Count the rows that are read. */
+    /** Count the rows read. */
     private static RowSource counted(RowSource rows, AtomicInteger taken) {
         return (RowSource) Proxy.newProxyInstance(
                 RowSource.class.getClassLoader(), new Class<?>[] {RowSource.class}, (proxy, method, arguments) -> {

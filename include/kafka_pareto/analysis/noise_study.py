@@ -1,6 +1,6 @@
 """Measure the baseline's noise, and the effects that the planned blocks can detect.
 
-An A/A study: each repetition and its successor form a block of two equal sides, whose difference is noise.
+An A/A test: each repetition and its successor form a block of two equal sides, whose difference is noise.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ def _eligible(study: Tune, candidates: pd.DataFrame, trials: pd.DataFrame, refer
 
 
 def _log_gains(study: Tune, eligible: Sequence[str], repetitions: Sequence[Repetition]) -> pd.DataFrame:
-    """Return log-gains over the baseline by id and objective, positive if better; NaN for CVs that cannot be compared.
+    """Return log-gains over the baseline by ID and objective, positive if better; NaN for CVs that cannot be compared.
 
     IDs without a valid block in common with the baseline are excluded; the baseline's gains are 0.
     """

@@ -14,7 +14,7 @@ class Counts(Frozen):
 
     Attributes:
         repetitions: None in decisions made before this field existed.
-        failed: Unless the configuration cannot have caused it.
+        failed: Failed repetitions, unless the configuration cannot have caused it.
         upsets: Other attempts in which a leader moved or after which the cluster was unhealthy; they were repeated, or
             their block was rejected. One that also lost records counts only as a lost repetition.
         repeated: Valid ones that needed another attempt for a reason unrelated to the configuration.

@@ -17,7 +17,7 @@ from kafka_pareto.errors import BadInputError, MissingArtifactError
 
 
 def keep_fingerprint(campaign: Campaign, case: str, found: Fingerprint) -> None:
-    """Store the fingerprint when a case is begun; later attempts must find the same system.
+    """Store the fingerprint at the start of a case; later attempts must find the same system.
 
     Raises:
         BadInputError: If it is another system now, by its driver's criteria.
@@ -39,9 +39,9 @@ def keep_fingerprint(campaign: Campaign, case: str, found: Fingerprint) -> None:
 
 @dataclass(frozen=True)
 class Container:
-    """Files that reveal a container: Docker's mark, and the limit of its CPU time.
+    """Files that reveal a container: Docker's marker, and the CPU limit.
 
-    The limit is one file of quota and period, or one file of each in cgroups v1.
+    Quota and period are in one file, or in two in cgroups v1.
     """
 
     docker_mark: Path = Path("/.dockerenv")

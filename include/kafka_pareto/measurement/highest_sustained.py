@@ -23,9 +23,9 @@ class Sustained(NamedTuple, Generic[Found]):
 def highest_sustained(
     probe: Callable[[float], Found | None], guess_s: float, precision: float
 ) -> Sustained[Found] | None:
-    """Return the highest sustained rate, to within a factor; None if not even one a second is.
+    """Return the highest sustained rate, to within a factor; None if it is below one a second.
 
-    From the guess the rate is raised or lowered until one is sustained and the next is not; the first step is as small
+    The guess is raised or lowered until one is sustained and the next is not; the first step is as small
     as the precision, and each further one is the square of the last. Then the geometric mean replaces one of the two
     rates until they are within the precision. A failed rate is retried once, in case of a single disturbance.
 

@@ -67,7 +67,7 @@ def wait_until_undisturbed(
 
     Args:
         rule: The study's.
-        limits: Of the wait, and of one look.
+        limits: Limits of the wait and of one look.
         look: Returns the shares of CPU time stolen and used by others, over this many seconds.
     """
     deadline = time.monotonic() + limits.undisturbed_deadline_s

@@ -33,12 +33,12 @@ class CardContext(BaseModel):
     Attributes:
         variability: What the CVs are computed over; None if no objective is one.
         sizing: What a repetition sends, with the ramp of a paced study; None if not stored.
-        noise: The A/A study of the baseline; None without one.
+        noise: The A/A test of the baseline; None without one.
         sentinel: Whether the baseline was stable from its first repetition to the last gain block.
         breakdown: Latency by stage; None without the client's metrics.
         repetitions_set_aside: Number of repetitions repeated for a cause unrelated to the configuration.
         rounds: The result of the rounds after the design; None without any.
-        limited_by: Bottleneck of the baseline, the active settings and the pick by configuration id, as a code of
+        limited_by: Bottleneck of the baseline, the active settings and the pick by configuration ID, as a code of
             `bottleneck.limiting_resource` found in at least half of the valid repetitions; empty if none, and without
             an entry if not examined, as in earlier cards.
     """
@@ -106,7 +106,7 @@ def context_lines(context: CardContext, decision: Decision) -> dict[str, list[st
 
 
 def _sides(decision: Decision) -> dict[str, str]:
-    """Map the card's roles to configuration ids, each configuration once."""
+    """Map the card's roles to configuration IDs, each configuration once."""
     sides = {"baseline": decision.baseline_configuration_id}
     if decision.in_force:
         sides["active"] = decision.in_force.configuration_id

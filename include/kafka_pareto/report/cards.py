@@ -239,7 +239,7 @@ def unresolved_of(decision: Decision) -> list[str]:
 
 
 def evidence_of(decision: Decision, campaign: str) -> str:
-    """State how much was measured, with the first and last repetition id behind the numbers."""
+    """State how much was measured, with the first and last repetition ID behind the numbers."""
     if not decision.gains or not decision.blocks_used:
         return f"campaign {campaign}; no fresh blocks were measured in full."
     gain = decision.gains[0]

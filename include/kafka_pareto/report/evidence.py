@@ -32,7 +32,7 @@ class Evidence:
             repetitions.
         repetitions: The confirmation's, of both phases.
         design: The repetitions of the design and the rounds, with failed and rejected ones.
-        noise: The repetitions of the baseline's A/A study; may be empty.
+        noise: The repetitions of the baseline's A/A test; may be empty.
         discarded: Repetitions repeated for a cause unrelated to the configuration.
         advice: Published advice, and what of it was measured.
         cards: The decisions, adjusted over all record sizes, and their circumstances.

@@ -154,7 +154,7 @@ def _sentinel(evidence: Evidence) -> bytes:
 
 
 def _series(evidence: Evidence, case: str) -> list[Repetition]:
-    """Return the valid repetitions of the baseline, including the A/A study."""
+    """Return the valid repetitions of the baseline, including the A/A test."""
     measured = [*evidence.noise[case], *evidence.design[case], *evidence.repetitions[case]]
     own = [repetition for repetition in measured if repetition.is_baseline and repetition.outcome == "valid"]
     return sorted(own, key=lambda repetition: repetition.started_at)

@@ -16,14 +16,14 @@ from kafka_pareto.study.declarations import label_of
 _UNCOUNTED_SHOWN = 40
 _OUTCOMES: dict[Outcome, str] = {
     "valid": "valid",
-    "records_lost": "records lost",
-    "records_duplicated": "records duplicated",
+    "records_lost": "lost records",
+    "records_duplicated": "duplicated records",
     "failed": "failed",
 }
 
 
 def noise_tables(evidence: Evidence) -> list[dict[str, Any]]:
-    """Return the noise floor and smallest detectable effect per objective, for each record size with an A/A study."""
+    """Return the noise floor and smallest detectable effect per objective, for each record size with an A/A test."""
     found = []
     for context in evidence.cards.contexts:
         if (report := context.noise) is None:

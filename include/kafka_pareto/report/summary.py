@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kafka_pareto.analysis.gains import Gain
-from kafka_pareto.analysis.wording import interval_text, joined, percent
+from kafka_pareto.analysis.wording import interval_text, joined, percent, resolution_text
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.reasons import headline_of
 from kafka_pareto.study.cases import case_label
@@ -38,8 +38,9 @@ def overview(decisions: Sequence[Decision], objectives: Sequence[ObjectiveName])
 def _cell(gain: Gain | None) -> tuple[str, str]:
     if gain is None:
         return "-", ""
-    shown = gain.resolution in ("better", "worse")
-    return f"{percent(gain.change_fraction)} ({interval_text(gain)})" if shown else gain.resolution, gain.resolution
+    if gain.resolution in ("better", "worse"):
+        return f"{percent(gain.change_fraction)} ({interval_text(gain)})", gain.resolution
+    return resolution_text(gain), gain.resolution
 
 
 def summary_sentences(decisions: Sequence[Decision], driver: Driver) -> list[str]:

@@ -53,7 +53,7 @@ class ActiveSettings(Record):
         accepted_by: The person's name in Airflow; empty if nobody was asked.
         reason: May be empty.
         at: The time in ISO 8601, UTC.
-        request: The id of the originating request, to recognize a retry; may be empty.
+        request: The ID of the originating request, to recognize a retry; may be empty.
     """
 
     study: str

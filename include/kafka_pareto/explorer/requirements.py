@@ -207,10 +207,7 @@ def _reasons(
 def _standing(decision: Decision | None, best_id: str) -> str:
     """Return the campaign's conclusion on a confirmed configuration."""
     if decision is None or best_id != decision.pick_configuration_id:
-        return (
-            "Its values come from the choice blocks. Fresh blocks, the basis of stated gains, were measured for the "
-            "campaign's own pick only."
-        )
+        return "Its values come from the choice blocks: only the campaign's own pick was measured in fresh blocks."
     if decision.recommended:
         return "The campaign recommends it."
     return f"It was the campaign's own pick but is not recommended: {reason_of(decision)}"

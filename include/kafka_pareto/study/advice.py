@@ -21,7 +21,7 @@ from kafka_pareto.study.tune import Tune
 class Advice(Section):
     """A configuration advised by a guide, a vendor or the documentation (`source`), under the file's own name.
 
-    `note` says what was chosen from a range, or left out. Other properties keep the baseline's values.
+    `note` lists values chosen from a range, and properties left out. Other properties keep the baseline's values.
     """
 
     name: Annotated[str, Field(pattern=f"^{STUDY_NAME}$")]

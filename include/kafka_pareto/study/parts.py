@@ -23,7 +23,7 @@ _Published: TypeAlias = dict[str, list[float | None]]
 class Table(Section):
     """Compares the levels of one factor; one level is the reference's.
 
-    `fixed` applies to all levels. `published` maps a quantity to a number or null per level, shown beside the measured
+    `fixed` applies to all levels. `published` maps a quantity to a number or null per level, shown next to the measured
     values and never tested.
     """
 

@@ -98,15 +98,15 @@ class Confirmation(Section):
     - `stopping: sequential` tests after each block from `minimum_blocks` to `gain_blocks`, and ends when the pick is
       better without harm, is worse, or makes no relevant difference. `fixed` tests once, after `gain_blocks`.
     - A claim must be confirmed by `final_blocks` more. With `fixed`, `more_blocks` follow if harm beyond
-      `harm_margin_fraction` (default: `wanted_effect_fraction`) is still inconclusive. A person decides on what stays
-      inconclusive.
+      `harm_margin_fraction` (default: `wanted_effect_fraction`) is still inconclusive. A person decides cases that
+      remain inconclusive.
     - `choose_by`: `balanced_gain` (product of the gains in throughput and p95 latency), `r1` (the paper's: throughput
       over its CV), an order or weights of objectives.
     - `compare_advice` adds the best advised configuration to the new blocks: `if_better`, if it beat the active
       settings in the choice blocks; `always`, if it is eligible.
     - `wanted_effect_fraction` is the smallest change that matters to you. The noise report says how many blocks detect
       it.
-    - An approval counts for `answer_within_days` after the question, which is then asked again.
+    - An approval is valid for `answer_within_days` after the question, which is then asked again.
     """
 
     points: Count
@@ -189,7 +189,7 @@ Testbed = Annotated[
     Discriminator(
         _testbed_kind,
         custom_error_type="testbed",
-        custom_error_message="must be cluster, or {brokers: 3} for brokers of the study's own",
+        custom_error_message="must be cluster, or {brokers: 3} for the study's own brokers",
     ),
 ]
 """Testbed of a comparison: its own brokers, or an existing cluster."""

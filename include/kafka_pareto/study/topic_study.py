@@ -16,7 +16,7 @@ from kafka_pareto.study.workload import Topic
 
 
 class TopicStudy(Study):
-    """Adds the topic, and its brokers' requirements if `testbed` asks for brokers of the study's own."""
+    """Adds the topic, and its brokers' requirements if `testbed` asks for the study's own brokers."""
 
     workload: Topic
     testbed: Testbed = "cluster"
@@ -38,7 +38,7 @@ class TopicStudy(Study):
     def _on_one_testbed_of_enough_brokers(self) -> Self:
         own, replicas = self.own_brokers, self.workload.replication_factor
         if own and self.cluster is not None:
-            raise ValueError("testbed and cluster: give brokers of the study's own, or an existing cluster, not both")
+            raise ValueError("testbed and cluster: give the study's own brokers or an existing cluster, not both")
         if own and replicas > own.brokers:
             raise ValueError(
                 f"workload.replication_factor {replicas}: must not exceed testbed.brokers {own.brokers}; ask for more "

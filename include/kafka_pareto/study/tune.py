@@ -35,7 +35,7 @@ class Tune(Study):
     `constraints` and `forbidden` apply to configurations, `limits` to measured values; the baseline is exempt.
     `objectives` must name all of the driver's. `strategy: one_shot`, the paper's, measures only the design before the
     search; `rounds` then measures where the surrogates expect the largest gain. `advice` adds configurations from
-    guides and vendors (`include/advice`) to the design, and measures the best of them beside the pick.
+    guides and vendors (`include/advice`) to the design, and measures the best of them alongside the pick.
     """
 
     promises: ClassVar[frozenset[str]] = frozenset()

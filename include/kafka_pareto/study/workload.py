@@ -77,8 +77,8 @@ class Topic(Section):
 class Workload(Topic):
     """Adds the records sent; `keys` is the number of distinct keys, 0 for none.
 
-    `faults` follow each other in every repetition: a broker that leads a partition is killed (`leader_killed`) or
-    stopped (`broker_stopped`). The pause between two is as long as each.
+    `faults` occur one after another in every repetition: a broker that leads a partition is killed (`leader_killed`) or
+    stopped (`broker_stopped`). The pause between two is as long as a fault.
     """
 
     payload: Payload = "random"

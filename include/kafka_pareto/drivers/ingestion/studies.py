@@ -62,7 +62,7 @@ SETTINGS: dict[str, Setting] = {
 class IngestionProtocol(Protocol):
     """Adds the time limit of an ingestion, and its warm-up.
 
-    Each process first sends `warmup_rows` rows to a topic of their own (quantity `cold_rows_s`), because a new JVM is
+    Each process first sends `warmup_rows` rows to a separate topic (quantity `cold_rows_s`), because a new JVM is
     slow. With 0 the file itself is sent cold.
     """
 
@@ -84,7 +84,7 @@ class RowsWorkload(Topic):
 class CompareIngestion(Compare, TopicStudy):
     """Compares ways to send the rows of a CSV file to a topic, one record per row.
 
-    Its levels: `docs/ingestion.md`.
+    For its levels, see `docs/ingestion.md`.
     """
 
     declaration: ClassVar[Driver] = DRIVER

@@ -19,7 +19,7 @@ from kafka_pareto.study.setting import Setting
 class CompareLogPipeline(LogPipelineStudy, Compare):
     """Compares settings of a log pipeline on this machine: nginx, Filebeat, an aggregator, Kafka, Spark and Hive.
 
-    Its levels: `docs/log_pipeline.md`.
+    For its levels, see `docs/log_pipeline.md`.
     """
 
     kind: Literal["compare"] = "compare"

@@ -100,7 +100,7 @@ def request_rate_of(text: str) -> RequestRate:
 
 
 class Burst(Section):
-    """Sets the period in which requests arrive `times` as fast."""
+    """Sets the period in which requests arrive at `times` the usual rate."""
 
     from_s: Annotated[float, Field(gt=0)] = 60.0
     until_s: Annotated[float, Field(gt=0)] = 90.0
@@ -108,7 +108,7 @@ class Burst(Section):
 
 
 class Replay(Section):
-    """Names the access log that `workload: replay` sends, `times` as fast.
+    """Names the access log that `workload: replay` sends, at `times` its original rate.
 
     Its format is nginx's common or combined, or one JSON object per line with `time` (seconds since 1970, or ISO) and
     `request` or `uri`. The file is in the study's folder or below.

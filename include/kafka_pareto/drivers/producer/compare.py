@@ -69,7 +69,7 @@ class CompareProducer(Compare, ProducerStudy):
 
     A `protocol` without a `kind`, and its `paced`, override only the keys they name.
 
-    Its levels: `docs/comparisons.md`.
+    For its levels, see `docs/comparisons.md`.
     """
 
     kind: Literal["compare"] = "compare"

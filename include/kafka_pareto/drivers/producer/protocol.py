@@ -29,7 +29,7 @@ class Paced(Section):
 
 
 class ProducerProtocol(Protocol):
-    """Adds how much a repetition sends, and how.
+    """Adds the load of a repetition.
 
     CVs within a run use record latencies, and the throughput of successive windows. `timeout_s` limits one load.
 

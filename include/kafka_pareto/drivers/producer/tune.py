@@ -36,8 +36,8 @@ from kafka_pareto.study.workload import PayloadFile, ProducerLoad, Workload
 class TuneProducer(ProducerStudy, Tune):
     """Tunes a producer. Factors and baseline are producer properties.
 
-    A case is a record size; constraints may use it as `record.size`. `durability` is the weakest to recommend, by
-    default the baseline's.
+    A case is a record size; constraints may use it as `record.size`. `durability` is the weakest guarantee to
+    recommend, by default the baseline's.
     """
 
     promises: ClassVar[frozenset[str]] = frozenset(DURABILITY_PROPERTIES)

@@ -123,7 +123,7 @@ class ServicesProtocol(Protocol):
 class CompareServices(Compare):
     """Compares topologies, each with its own brokers, under orders that five services process.
 
-    Its levels: `docs/services.md`.
+    For its levels, see `docs/services.md`.
     """
 
     declaration: ClassVar[Driver] = DRIVER

@@ -69,7 +69,7 @@ def designed(folder: Path, study: CompareProducer | None = None) -> Campaign:
 def measured_part(
     campaign: Campaign, case: str, before_run: Callable[[FakeLoadTool, LoadRequest], None] | None = None
 ) -> list[LoadRequest]:
-    """Runs the step `measure` of one part; returns what the load tool was asked for."""
+    """Runs the step `measure` of one part; returns the requests to the load generator."""
     with fake_testbed(campaign, case) as testbed:
         tool = testbed.load_tool
         assert isinstance(tool, FakeLoadTool)
@@ -80,7 +80,7 @@ def measured_part(
 
 
 def measured(folder: Path, study: CompareProducer | None = None) -> Campaign:
-    """A comparison of which every part is measured."""
+    """A comparison with every part measured."""
     campaign = designed(folder, study)
     for case in campaign.study.cases:
         measured_part(campaign, case)

@@ -144,7 +144,7 @@ def real_java() -> Iterator[None]:
 
 @pytest.fixture
 def small_volume(tmp_path: Path) -> Iterator[Path]:
-    """A small file system of its own, to be filled."""
+    """A small separate file system, to be filled."""
     folder = tmp_path / "small"
     folder.mkdir()
     mounted = subprocess.run(

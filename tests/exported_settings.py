@@ -1,4 +1,4 @@
-"""Settings over the whole range of every producer property: what the files that clients read must be able to say."""
+"""Settings over the full range of every producer property, which every exported file must be able to express."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def values_of(name: str) -> list[PropertyValue]:
 
 
 def exported_settings() -> Iterator[dict[str, PropertyValue]]:
-    """What campaigns may export: every value of every property, beside the defaults; codecs and sizes crossed."""
+    """The settings campaigns may export: every value of every property with the defaults; codecs and sizes crossed."""
     yield {}
     yield DEFAULTS
     for name in DEFAULTS:

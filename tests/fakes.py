@@ -1,6 +1,6 @@
-"""A seeded fake of the cluster and its load tool, so that the whole loop runs without Kafka.
+"""A seeded fake of the cluster and its load generator: the full loop runs without Kafka.
 
-It stands behind the same doors as the real ones, prints what the real tool prints, and can be told to misbehave.
+It has the interfaces of the real ones, prints the real tool's output, and can misbehave on request.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class FakeCluster(Cluster):
 
 
 class FakeLease:
-    """A lease that is held until a test says otherwise."""
+    """A lease that is held until a test revokes it."""
 
     held = True
 
@@ -157,7 +157,7 @@ class FakeLoadTool:
 def fake_testbed(
     campaign: Campaign, case: str, seed: int = 1, lease_term_s: float = LEASE_SECONDS
 ) -> Iterator[Testbed]:
-    """A testbed whose cluster and load tool are fakes; lease and store are the real ones."""
+    """A testbed whose cluster and load generator are fakes; lease and store are the real ones."""
     cluster = FakeCluster()
 
     def place() -> int:

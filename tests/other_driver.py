@@ -14,7 +14,7 @@ from kafka_pareto.study.study_file import study_classes
 
 @contextmanager
 def known_driver() -> Iterator[None]:
-    """Within, the driver of `tests/drivers` stands in the list."""
+    """Registers the driver of `tests/drivers` while the context is open."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(driver_list, "NAMES", (*driver_list.NAMES, "calls"))
         _forget()

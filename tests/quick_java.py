@@ -1,7 +1,7 @@
 """A Java that starts sooner. Most JVMs of the tests live for seconds, and starting them took most of the tests' time.
 
 Its JVMs keep to the first compiler, and begin with the classes of a broker that ran once (JEP 350). On two cores a
-broker is up after 2.8 s of CPU time instead of 7.5. What it is sent, and what it promises, is the same; tests that
+broker is up after 2.8 s of CPU time instead of 7.5. Its inputs and guarantees are the same; tests that
 compare speeds take the Java that users have (`real_java`).
 """
 

@@ -16,7 +16,7 @@ MAVEN_READS = ("PATH", "HOME", "JAVA_HOME", "MAVEN_OPTS", "MAVEN_ARGS")
 
 @pytest.fixture(scope="session")
 def spring_jars() -> Path:
-    """The folder of jars, built anew where the example's sources have changed."""
+    """The folder of jars, rebuilt if the example's sources have changed."""
     folder = ROOT / ".state" / "spring"
     built = folder / "jars" / "kafka-pareto-example-1.jar"
     changed = max(path.stat().st_mtime for path in SOURCES.rglob("*"))

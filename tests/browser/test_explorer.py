@@ -21,7 +21,7 @@ CASE = "65636"
 
 
 def open_view(explorer: Explorer, visitor: Visitor, case: str = CASE) -> None:
-    """The page of one case, loaded anew, when both charts are drawn."""
+    """The freshly loaded page of one case, with both charts drawn."""
     visitor.page.goto("about:blank")
     visitor.page.goto(f"{explorer.url}#study=paper&campaign={CAMPAIGN}&size={case}")
     visitor.page.wait_for_selector("body[data-drawn]")

@@ -31,7 +31,7 @@ class Tour:
     """One visitor's way through pages, each opened once.
 
     Attributes:
-        faults: What was wrong, with the page that it was on.
+        faults: The errors found, each with its page.
         opened: The addresses so far.
     """
 
@@ -76,10 +76,10 @@ class Tour:
         return self.look(page)
 
     def walk(self, page: Page, starts: Iterable[str], within: str, until: Callable[[str], str | None]) -> set[str]:
-        """Opens these addresses and everything that they link to, and goes on from what begins with `within`.
+        """Opens these addresses and everything they link to, and follows links that begin with `within`.
 
         Returns:
-            What is linked to elsewhere and was not opened: addresses of other hosts.
+            The addresses of other hosts, which were linked but not opened.
         """
         waiting, elsewhere = list(starts), set[str]()
         while waiting:

@@ -29,7 +29,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 @pytest.fixture(scope="module")
 def stack(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ComposeStack]:
-    """The whole stack in containers, healthy."""
+    """The stack in containers, healthy."""
     with running_stack(engine, tmp_path_factory.mktemp("stack")) as started:
         yield started
 

@@ -23,7 +23,7 @@ _ENDS_WITHIN_S = 900.0
 
 @dataclass(frozen=True)
 class Finished:
-    """What is left of it.
+    """Its result.
 
     Attributes:
         state: Of its run in Airflow.
@@ -68,7 +68,7 @@ def run_disturbed(stack: ComposeStack) -> Finished:
 
 
 def manifest(airflow: AirflowClient, run_id: str, task: str) -> dict[str, Any]:
-    """What the task's step said as its last line, from Airflow's XComs."""
+    """The last line printed by the task's step, from Airflow's XComs."""
     found = airflow.xcom(TUNE_DAG_ID, run_id, task, "manifest")
     assert isinstance(found, dict), f"{task} has left no manifest"
     return found

@@ -44,7 +44,7 @@ class Engine:
         return self.folder / "docker.sock"
 
     def environment(self) -> dict[str, str]:
-        """What a Docker client needs to find this engine and its plugins."""
+        """The environment with which a Docker client finds this engine and its plugins."""
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         return {
             **kept,
@@ -75,7 +75,7 @@ class Engine:
         return done
 
     def inspect(self, container: str) -> dict[str, Any]:
-        """What the engine knows of a container."""
+        """The engine's description of a container."""
         found: list[dict[str, Any]] = json.loads(self.docker("inspect", "--type", "container", container).stdout)
         return found[0]
 

@@ -80,7 +80,7 @@ def main() -> int:
 
 
 def _run_as_init(unshared: int, is_connected: int, command: list[str]) -> int:
-    """What the first process of the namespaces does: waits for the way out, runs the command, reaps orphans."""
+    """Runs as the first process of the namespaces: waits for the network, runs the command, reaps orphans."""
     os.write(unshared, b"1")
     os.close(unshared)
     if not os.read(is_connected, 1):

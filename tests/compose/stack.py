@@ -37,7 +37,7 @@ _BUILD_TIMEOUT_S, _UP_TIMEOUT_S = 900, 600
 
 
 class ComposeStack:
-    """One stack. Its `.env` lies in a folder of its own, and so the checkout's stays untouched."""
+    """One stack. Its `.env` is in a separate folder, so the checkout's stays untouched."""
 
     def __init__(self, engine: Engine, folder: Path) -> None:
         self.engine = engine
@@ -95,7 +95,7 @@ class ComposeStack:
             yield client
 
     def settings(self) -> Settings:
-        """What opens the store from outside, through its door."""
+        """The credentials that open the store from outside."""
         return Settings(
             s3_endpoint=self.s3_url,
             s3_access_key="kafka-pareto",
@@ -106,11 +106,11 @@ class ComposeStack:
         )
 
     def services(self) -> list[dict[str, Any]]:
-        """What Compose says of each service that runs."""
+        """Compose's description of each running service."""
         return [json.loads(line) for line in self.compose("ps", "--format", "json").splitlines()]
 
     def container(self, service: str) -> dict[str, Any]:
-        """How the service's container stands: State, RestartCount, and what it was created with."""
+        """The container's state, restart count and configuration."""
         return self.engine.inspect(f"{PROJECT}-{service}-1")
 
     def prometheus_url(self) -> str:
@@ -140,7 +140,7 @@ class ComposeStack:
         return [*self.steps(), *(name for each in found for name in each.stdout.split())]
 
     def down(self) -> None:
-        """Removes the stack with all of its data.
+        """Removes the stack and all of its data.
 
         Debian's Compose 2.26 gives up where a step's container went away by itself meanwhile; those that the docs ask
         for (2.29 was the first) go on.
@@ -159,7 +159,7 @@ class ComposeStack:
         self.compose("up", "--detach", "--wait", timeout_s=_UP_TIMEOUT_S)
 
     def _add_studies(self, image: str) -> None:
-        """Puts two studies beside those that the image has: a short one, and the same on the second cluster."""
+        """Adds two studies to the image's: a short one, and the same on the second cluster."""
         short = small_quick() | {"name": "short", "record_sizes_bytes": [1024]}
         blocks = {"choice_blocks": 1, "gain_blocks": 4, "minimum_blocks": 4, "final_blocks": 2, "more_blocks": 0}
         short["confirmation"] = {"points": 2, **blocks}

@@ -1,4 +1,4 @@
-"""Steps for tests of the Docker runner: an image whose one step does what its argument says, and tasks that run it."""
+"""Steps for tests of the Docker runner: an image whose one step obeys its argument, and tasks that run it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ENTRYPOINT ["tini", "-g", "--"]
 
 
 class TaskInstance(dict[str, Any]):
-    """Takes the place of the task instance: its names, and the XComs that it is told to push."""
+    """Stands in for the task instance: its names, and the XComs it pushes."""
 
     dag_id, run_id, task_id, map_index = "tune_producer", "manual__2026-11-21T10:00:00+00:00", "round_1.measure", 0
     try_number = 1
@@ -42,7 +42,7 @@ class TaskInstance(dict[str, Any]):
 
 @contextmanager
 def stand_in_steps(engine: Engine, folder: Path) -> Iterator[Engine]:
-    """The engine with the stand-in image and a network of its own."""
+    """The engine with the stand-in image and its own network."""
     (folder / "Dockerfile").write_text(_DOCKERFILE, encoding="utf-8")
     engine.docker("build", "--network=host", "--tag", IMAGE, str(folder), timeout_s=300)
     engine.docker("network", "create", "--internal", NETWORK)
@@ -51,7 +51,7 @@ def stand_in_steps(engine: Engine, folder: Path) -> Iterator[Engine]:
 
 
 def environment(port: int) -> dict[str, str]:
-    """What the task's environment says of containers."""
+    """The container settings in the task's environment."""
     return {
         "DOCKER_HOST": f"tcp://127.0.0.1:{port}",
         "KAFKA_PARETO_STEP_IMAGE": IMAGE,

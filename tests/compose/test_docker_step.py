@@ -76,7 +76,7 @@ def logged(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 
 def facts(code: str) -> dict[str, Any]:
-    """What the code, run as a step, finds and calls `facts`."""
+    """The value of `facts` after the code ran as a step."""
     ti = TaskInstance()
     execute(f"import json\n{code}\nprint(json.dumps(dict(cases=['1'], facts=facts)))", ti)
     found: dict[str, Any] = ti["manifest"]["facts"]

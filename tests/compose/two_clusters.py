@@ -22,7 +22,7 @@ _KNOWN_WITHIN_S, _MEASURED_WITHIN_S, _STOPPED_WITHIN_S = 120.0, 300.0, 60.0
 
 @dataclass(frozen=True)
 class Tuned:
-    """What one of the two campaigns left when it had measured.
+    """The result of one of the two campaigns after measuring.
 
     Attributes:
         measure: The measure task, as Airflow's API tells of it.

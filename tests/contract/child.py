@@ -1,4 +1,4 @@
-"""A child process with a program of its own on the store that the settings name: for tests that kill it."""
+"""A child process with its own program on the store of the settings, for tests that kill it."""
 
 from __future__ import annotations
 

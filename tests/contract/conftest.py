@@ -19,7 +19,7 @@ KINDS = [
 
 @pytest.fixture(params=KINDS)
 def store_settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
-    """The settings of an installation with an empty store of its own."""
+    """The settings of an installation with its own empty store."""
     if request.param == "folder":
         return Settings(store_folder=tmp_path / "store")
     settings: Settings = request.getfixturevalue("minio_server").settings()

@@ -62,14 +62,14 @@ class RunningMinio:
         self._wait_until_ready()
 
     def stop(self) -> None:
-        """Kill the server: it would wait 20 s for open connections. What it has acknowledged is on disk."""
+        """Kill the server: it would wait 20 s for open connections. Acknowledged objects are on disk."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
 
     def settings(self) -> Settings:
-        """The settings of an installation with a bucket of its own on this server."""
+        """The settings of an installation with its own bucket on this server."""
         bucket = f"test-{next(self._buckets)}"
         self._client().make_bucket(bucket)
         return Settings(
@@ -113,7 +113,7 @@ def minio_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningMi
 
 @pytest.fixture(scope="session")
 def minio_store(minio_server: RunningMinio) -> S3Store:
-    """A store on a bucket of its own."""
+    """A store on its own bucket."""
     store = open_store(minio_server.settings())
     assert isinstance(store, S3Store)
     return store

@@ -1,4 +1,4 @@
-"""The active settings, kept in a folder and in a real MinIO alike, and moved by the steps' command lines."""
+"""The active settings, in a folder and in a real MinIO, moved by the steps' command lines."""
 
 from __future__ import annotations
 

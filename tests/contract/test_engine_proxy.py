@@ -1,4 +1,4 @@
-"""What the proxy before the engine's socket lets through, and that nothing else arrives: a real HAProxy, a listener."""
+"""The engine proxy passes only the Docker runner's requests: a real HAProxy in front of a listener."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def received(connection: socket.socket) -> bytes:
 
 
 def agreed(arguments: list[str] | None = None) -> dict[str, Any]:
-    """What the Docker runner asks for."""
+    """The requests of the Docker runner."""
     settings = StepSettings(image=IMAGE, network=NETWORK, memory="3g", cpus=1.5)
     return container_body(settings, [*COMMAND, *(arguments or [])], ENVIRONMENT)
 

@@ -1,4 +1,4 @@
-"""What the explorer's own credentials let it do on a real MinIO: read, and no more."""
+"""The explorer's credentials allow only reading on a real MinIO."""
 
 from __future__ import annotations
 

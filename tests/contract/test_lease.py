@@ -116,7 +116,7 @@ class TestLeaseContract:
         assert store.get(KEY) == b'{"holder": "somebody else", "nonce": "theirs"}'
 
     def test_after_a_suspension_no_clock_counted_renewing_detects_another_owner(self, store: Store) -> None:
-        """The holder's own clock stands still with it, as in a virtual machine that is suspended."""
+        """The holder's clock stops with it, as in a suspended virtual machine."""
         lease = ClusterLease(store, CLUSTER, 0, term_s=3600.0, clock=lambda: 0.0).__enter__()
         assert lease.renew()
         with lease_on(store, wait_s=20):

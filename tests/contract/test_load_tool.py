@@ -1,4 +1,4 @@
-"""The contract of every load tool: the real ones on a real broker, and the seeded fake."""
+"""The contract of every load generator: the real ones on a real broker, and the seeded fake."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TIMED = TimedLoad(warmup_s=0.5, seconds=0.5, paced_warmup_s=0.5, paced_seconds=1
 
 @dataclass
 class Bench:
-    """A load tool, its cluster, and a request that suits it."""
+    """A load generator, its cluster, and a matching request."""
 
     cluster: Cluster
     tool: LoadTool

@@ -1,4 +1,4 @@
-"""Who gets into MLflow, and what a model that somebody put there can do: on a real server, which asks for a login."""
+"""Access to MLflow, and the harm a planted model can do, on a real server with a login."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def loaded_by_its_flavour(server: MlflowServer, version: ModelVersion, flavour: 
 
 @dataclass(frozen=True)
 class Poisoned:
-    """A campaign whose champion holds code, and a later one that is judged beside it."""
+    """A campaign whose champion contains code, and a later one compared with it."""
 
     client: MlflowClient
     first: Campaign

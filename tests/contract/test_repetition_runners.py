@@ -40,7 +40,7 @@ BLOCKS = 2
 
 
 class ProducerOnTheFake(ProducerRuntime):
-    """The producer's driver on a cluster and a load tool that are fakes."""
+    """The producer's driver on a fake cluster and load generator."""
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ProducerRunner]:  # noqa: ARG002
@@ -49,7 +49,7 @@ class ProducerOnTheFake(ProducerRuntime):
 
 
 class Bench:
-    """A driver, and a campaign of a study of its own."""
+    """A driver, and a campaign of its own study."""
 
     def __init__(self, driver: DriverRuntime, study: Study, folder: Path, settings: Settings) -> None:
         self.driver = driver

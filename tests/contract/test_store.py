@@ -199,7 +199,7 @@ def _time_of_a_clock(wrong_by: timedelta) -> datetime:
 
 
 def _large_files(folder: Path) -> Iterator[Path]:
-    """Files of more than a part of S3's least size; not yet whole ones too. What vanishes meanwhile is passed over."""
+    """Files of more than a part of S3's least size; not yet whole ones too. Files that vanish meanwhile are skipped."""
     for parent, _, names in os.walk(folder):
         for path in (Path(parent) / name for name in names):
             with suppress(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""What every strategy of the search benchmark keeps, on one small problem whose answers are known."""
+"""The contract of every strategy of the search benchmark, on one small problem with known answers."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_the_rounds_find_the_whole_front_with_their_design_and_one_round(study: 
 
 
 def ask(name: str, study: Study, seed: int, budget: int) -> Asked:
-    """What the strategy asks for until the budget is spent, answered without noise."""
+    """The strategy's requests until the budget is spent, answered without noise."""
     asking = strategy(name)(study, CASE, seed)
     asked: Asked = []
     batch = next(asking)
@@ -118,7 +118,7 @@ def template() -> Repetition:
 
 
 def front_of(study: Study) -> set[str]:
-    """The ids of the candidates whose answers no other's beats."""
+    """The IDs of the non-dominated candidates."""
     candidates = [
         {"batch.size": batch, "linger.ms": linger, "acks": acks}
         for batch in study.factors["batch.size"].extremes()

@@ -1,4 +1,4 @@
-"""What a campaign leaves in MLflow, on a real MLflow server with SQLite and a folder of artifacts."""
+"""A campaign's runs in MLflow, on a real MLflow server with SQLite and a folder of artifacts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def configured(server: MlflowServer, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def learn_and_log(campaign: Campaign, round_number: int = 0, rounds: Iterable[RoundsSoFar] = ()) -> None:
-    """Trains, which is logged at once, searches, and logs the rest as the report does."""
+    """Trains, which logs immediately, searches, and logs the remaining results like the report."""
     train.run(campaign, round_number)
     optimize.run(campaign, CASE, round_number)
     campaign_runs.log_training(campaign, round_number)

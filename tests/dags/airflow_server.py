@@ -1,4 +1,4 @@
-"""A real Airflow (scheduler, DAG processor, API server) on a free port, in a folder of its own."""
+"""A real Airflow (scheduler, DAG processor, API server) on a free port, in its own folder."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def running_airflow(state: Path, step_environment: dict[str, str]) -> Iterator[S
 
 @contextmanager
 def _running(stack: Stack, environment: dict[str, str]) -> Iterator[None]:
-    """All of Airflow's processes; they are told to end at once, since each takes its time."""
+    """All of Airflow's processes; they are stopped in parallel, since each takes its time."""
     parts = (["scheduler", "--skip-serve-logs"], ["dag-processor"], ["api-server"])
     processes = [_started(part, stack, environment) for part in parts]
     try:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FakeProject:
-    """A project root whose steps only note their arguments, say a manifest, or do what a test tells them to."""
+    """A project root whose steps only note their arguments, print a manifest, or obey a test."""
 
     root: Path
 
@@ -37,7 +37,7 @@ class FakeProject:
         return [json.loads(line) for line in (self.root / "calls.jsonl").read_text(encoding="utf-8").splitlines()]
 
     def run(self, script: str, conf: dict[str, Any] | None = None) -> subprocess.CompletedProcess[str]:
-        """Run a Python script against this project, in a process of its own like a task's."""
+        """Run a Python script against this project, in a separate process like a task's."""
         return subprocess.run(
             [sys.executable, "-c", script, json.dumps(conf or {})],
             env=self.environment(),

@@ -1,4 +1,4 @@
-"""Real receivers of notices: a mail server, and what stands where Slack's webhook would."""
+"""Real receivers of notices: a mail server, and a stand-in for Slack's webhook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real Airflow with the real DAGs over stand-in steps, a store, somebody else's DAG, and people who are told."""
+"""A real Airflow with the real DAGs over stand-in steps, a store, another team's DAG, and people to notify."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ RECOMMENDED = {
 
 @dataclass(frozen=True)
 class Served:
-    """What the tests of this folder ask: `stack` is Airflow's, `store` the folder that the steps write to."""
+    """The servers of this folder's tests: `stack` is Airflow's, `store` the folder that the steps write to."""
 
     stack: Stack
     store: Path

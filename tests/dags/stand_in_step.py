@@ -1,4 +1,4 @@
-"""Takes the place of every step of a project whose Airflow is real; what it does follows from the campaign's name."""
+"""Stands in for every step of a project whose Airflow is real; the campaign's name selects its behavior."""
 
 import json
 import os

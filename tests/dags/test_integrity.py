@@ -1,4 +1,4 @@
-"""The policies that every DAG of the project keeps; a message names the DAG and the remedy."""
+"""The policies of every DAG of the project; a message names the DAG and the fix."""
 
 from __future__ import annotations
 

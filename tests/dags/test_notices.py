@@ -1,4 +1,4 @@
-"""Notices to people: who is told, and that telling them never harms a run."""
+"""Notices to people: their receivers, and that a failed notice never harms a run."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def run_dag(project: FakeProject, conf: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[FakeProject, dict[str, Any]]:
-    """A run with every parameter given, in which one of the two record sizes goes on for one round."""
+    """A run with every parameter given, in which one of the two record sizes continues for one round."""
     project = new_project(tmp_path_factory.mktemp("project"))
     project.write_noting_step("propose", cases="{'--round=1': ['65636']}.get(sys.argv[-1], [])")
     conf = {

@@ -24,7 +24,7 @@ def retune_dags() -> dict[str, DAG]:
 
 
 def dags_of(file: str) -> dict[str, DAG]:
-    """What a DAG file makes of the studies as of now."""
+    """The DAGs that a DAG file makes from the current studies."""
     spec = importlib.util.spec_from_file_location(f"{file}_under_test", PROJECT / f"dags/{file}.py")
     assert spec is not None
     assert spec.loader is not None

@@ -1,4 +1,4 @@
-"""From the report to active settings on a real Airflow: asked, answered, told; only the steps are stand-ins."""
+"""From the report to active settings on a real Airflow: question, answer, notice; only the steps are stand-ins."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def shown(asked: dict[str, Any]) -> list[str]:
 
 
 def moves_of(airflow: Served, step: str, request: str) -> list[dict[str, str]]:
-    """With what this step was told to move settings, for requests that begin so."""
+    """The arguments with which this step moved settings, for requests with this prefix."""
     return [
         options for name, options in airflow.noted("moves") if name == step and options["request"].startswith(request)
     ]

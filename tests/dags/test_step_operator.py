@@ -1,4 +1,4 @@
-"""The step operator with real processes: what it hands over, how it judges an exit, and that nothing outlives it."""
+"""The step operator with real processes: its arguments, its handling of exit codes, and that nothing outlives it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MANIFEST = json.dumps({"step": "tried", "cases": ["1024", "8192"], "counts": {}}
 
 
 class PushedXComs(dict[str, Any]):
-    """Stand-in for the task instance, of which the operator uses this one method."""
+    """Stand-in for the task instance; the operator uses only this method."""
 
     def xcom_push(self, key: str, value: Any) -> None:
         self[key] = value

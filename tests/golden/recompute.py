@@ -1,4 +1,4 @@
-"""Computes again what was concluded from the recorded store and from the kept campaigns.
+"""Recomputes the conclusions from the recorded store and from the kept campaigns.
 
 `PYTHONPATH=include:. .state/venv/bin/python -m tests.golden.recompute` writes `expected/` anew, or the parts that are
 named behind it: once a difference is meant, has been read in the test's message, and is to stay for good.
@@ -42,7 +42,7 @@ Texts = dict[str, str]
 
 
 class Recomputing:
-    """A store of its own, and what its steps write into it."""
+    """A separate store, and the artifacts its steps write."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -117,7 +117,7 @@ def measured_on(campaign: Campaign) -> Fingerprint:
 
 
 def in_force(folder: Path) -> Texts:
-    """An approval, a pick that is confirmed too, and a way back, from the stored report."""
+    """An approval, a confirmed pick, and a rollback, from the stored report."""
     from kafka_pareto.steps import accept, roll_back
     from kafka_pareto.study.options import Wanted
 
@@ -136,7 +136,7 @@ def in_force(folder: Path) -> Texts:
 
 
 def checked(folder: Path) -> Texts:
-    """The outcome of the stored check, of which one record size has drifted."""
+    """The outcome of the stored check, in which one record size has drifted."""
     from kafka_pareto.steps import check_compare
 
     with recorded_store(folder) as again:

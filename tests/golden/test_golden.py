@@ -1,4 +1,4 @@
-"""Compare what is concluded from stored data with what it was, byte for byte, but for intended differences.
+"""Compare conclusions from stored data with the stored ones, byte for byte, except for intended differences.
 
 Decisions, cards, fronts, reports and the explorer's answers, computed again from a store of an earlier release and
 from the kept campaigns. README.md says what to do if a difference is intended.
@@ -22,14 +22,14 @@ _FILES_SHOWN, _LINES_SHOWN = 4, 30
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference to what is stored below `expected/` that is meant.
+    """An intended difference from the files below `expected/`.
 
     Attributes:
         where: Pattern of the artifacts that differ, as `<part>/<key>` (`*` matches slashes too).
-        before: Regular expression of what was there.
-        now: What is there instead, with the expression's groups.
+        before: Regular expression of the stored text.
+        now: The replacement, with the expression's groups.
         why: One sentence.
-        in_key: The artifact's own key differs, not what it holds.
+        in_key: The artifact's key differs, not its content.
     """
 
     where: str

@@ -51,7 +51,7 @@ def made_short_curve(rng: np.random.Generator) -> PartComparison:
 
 
 def resampled_table(rng: np.random.Generator) -> PartComparison:
-    """Make a table of one recorded configuration; each block slows all levels alike."""
+    """Make a table of one recorded configuration; each block slows all levels equally."""
     recorded = recorded_configurations(str(rng.choice(paper_study().cases)))
     one = recorded[rng.integers(len(recorded))]
     drawn = rng.integers(len(one), size=(len(LINGERS), BLOCKS))

@@ -204,7 +204,7 @@ def false_claims(model: str, rule: Rule, confirmations: int, sds: tuple[float, .
 
 
 def _changed(change: float, sd: float, confirmations: int, seed: int = 33) -> Values:
-    """Draw log-ratios of a throughput changed by this fraction and a p95 latency improved alike."""
+    """Draw log-ratios of a throughput changed by this fraction and a p95 latency improved by the same."""
     return log_ratios_of("normal", confirmations, sd, seed, (change, -change / (1 + change)))
 
 

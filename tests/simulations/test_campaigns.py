@@ -15,7 +15,7 @@ SHARED_SD = 0.3
 
 @pytest.fixture(scope="module")
 def equal_campaigns() -> list[list[EqualArms]]:
-    """Campaigns whose blocks slow both sides alike."""
+    """Campaigns whose blocks slow both sides equally."""
     return [simulated_campaign(np.random.default_rng([12, number]), SHARED_SD) for number in range(CAMPAIGNS)]
 
 

@@ -24,7 +24,7 @@ from tests.stack.kills import Killer, Survived
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
-    """The whole embedded stack, up and ready; beside the shipped studies it has four small ones of the tests."""
+    """The embedded stack, up and ready; it has the shipped studies and four small ones of the tests."""
     folder = tmp_path_factory.mktemp("stack")
     shutil.copytree(STUDIES, folder / "studies")
     _write_paper_small(folder / "studies")

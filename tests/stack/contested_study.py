@@ -1,4 +1,4 @@
-"""A study of which each campaign can choose one `batch.size`, written anew before the campaign begins."""
+"""A study in which each campaign can choose one `batch.size`; rewritten before each campaign."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole embedded stack for tests: its own state folder, free ports, driven by the command line as `make` does."""
+"""An embedded stack for tests: its own state folder, free ports, driven by the command line as `make` does."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class EmbeddedStack:
         }
 
     def begin(self, command: str, **options: str) -> subprocess.Popen[str]:
-        """Starts `python -m kafka_pareto_cli …` with options as `make` hands them over, and returns at once."""
+        """Starts `python -m kafka_pareto_cli …` with options as `make` passes them, and returns immediately."""
         process = subprocess.Popen(
             [sys.executable, "-m", "kafka_pareto_cli", command],
             cwd=self.project,

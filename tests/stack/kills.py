@@ -30,7 +30,7 @@ _LOAD_ENDS_WITHIN_S = 5.0
 
 @dataclass(frozen=True)
 class Kill:
-    """One `kill -9`: how many records arrived between two looks just before, and when the campaign went on.
+    """One `kill -9`: the records that arrived just before it, and the time until the campaign resumed.
 
     Attributes:
         killed_at: As a repetition's `started_at`.
@@ -92,7 +92,7 @@ class Killer:
         return Kill(victim, arrived, killed_at, next_key, time.monotonic() - killed)
 
     def load(self) -> list[psutil.Process]:
-        """The load tools that send to a topic of the campaign."""
+        """The load generators that send to a topic of the campaign."""
         topics = {topic_name(self._keys, size) for size in self._cases}
         return _processes(lambda argv: not topics.isdisjoint(argv))
 

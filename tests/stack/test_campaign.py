@@ -1,4 +1,4 @@
-"""The main job, whole, through kills of all that runs it: `paper` scaled down, by the DAG on the embedded stack."""
+"""The main job through kills of every process: `paper` scaled down, by the DAG on the embedded stack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A comparison, whole: through its DAG on the embedded stack, into MLflow, and onto the explorer's page."""
+"""A comparison end to end: its DAG on the embedded stack, MLflow, and the explorer's page."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def context(stack: EmbeddedStack) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def tour(context: BrowserContext) -> Iterator[Tour]:
-    """A tour of its own, while nothing else is open that could speak."""
+    """A separate tour, with no other page open."""
     for page in context.pages:
         page.goto("about:blank")
     with Tour(context) as tour:

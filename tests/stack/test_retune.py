@@ -33,7 +33,7 @@ CHANGE = "replica.fetch.min.bytes=1073741824\nreplica.fetch.wait.max.ms=60\n"
 
 @dataclass
 class Story:
-    """What was done to the stack, one after the other, and how long each took."""
+    """The actions on the stack in order, with their durations."""
 
     store: Store
     seconds: dict[str, float] = field(default_factory=dict)

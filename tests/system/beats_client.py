@@ -69,7 +69,7 @@ class BeatsClient:
 
 
 def event_of(request_id: str, **changes: Any) -> dict[str, Any]:
-    """Makes an event of a request that the web server logs now, and that Filebeat reads and hands out at once."""
+    """Makes an event of a request logged now by the web server and sent immediately by Filebeat."""
     now = time.time()
     request = {
         "request_id": request_id,

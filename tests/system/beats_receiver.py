@@ -62,7 +62,7 @@ class Receiver:
         return [event["message"] for event in self.events]
 
     def release(self) -> None:
-        """Acknowledges what was held back, and from now on each batch at once."""
+        """Acknowledges the withheld batches, and from now on each one immediately."""
         with self._lock:
             self._holds_back = False
             self._acknowledge()

@@ -20,7 +20,7 @@ class RunningBrokers(Brokers):
     """Brokers to which a test may send records."""
 
     def send(self, topic: str, records: int, case: str, acks: str = "all") -> None:
-        """Sends records with Kafka's own load tool and waits until it has ended."""
+        """Sends records with Kafka's own load generator and waits until it has ended."""
         tool = ["-cp", f"{self.settings.kafka_jars}/*", "org.apache.kafka.tools.ProducerPerformance"]
         what = ["--topic", topic, "--num-records", str(records), "--record-size", str(case)]
         how = [f"bootstrap.servers={self.bootstrap_servers}", f"acks={acks}"]

@@ -1,4 +1,4 @@
-"""Runs the pipeline's steps as users' machines do: by their argv, each in a process of its own."""
+"""Runs the pipeline's steps as users' machines do: by their argv, each in its own process."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class StepRunner:
         (self.studies / f"{name}.yaml").write_text(yaml.safe_dump(content))
 
     def start(self, step: str, study: str, *arguments: str) -> subprocess.Popen[str]:
-        """Starts a step of the runner's campaign and returns at once."""
+        """Starts a step of the runner's campaign and returns immediately."""
         return subprocess.Popen(
             [sys.executable, "-m", f"tasks.{step}", "--study", study, "--campaign", self.campaign_id, *arguments],
             cwd=ROOT,

@@ -1,4 +1,4 @@
-"""Events that a Beats client sends come to a real broker by the aggregator: once, stamped, and acknowledged in time."""
+"""Events of a Beats client reach a real broker through the aggregator: once, stamped, and acknowledged in time."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_a_killed_aggregator_has_acknowledged_only_events_in_kafka_or_loses_them
 
 @pytest.fixture
 def paused_broker(bench: Bench) -> Iterator[Callable[[], None]]:
-    """Pauses the broker when it is called; lets it go on in the end, at the latest."""
+    """Pauses the broker when called; resumes it at the end at the latest."""
     name = next(iter(bench.brokers.nodes))
     yield lambda: bench.brokers.pause(name)
     bench.brokers.resume(name)

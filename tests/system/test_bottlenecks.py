@@ -1,4 +1,4 @@
-"""Causes made on real brokers are found: some of those whose kept records stand behind docs/doctor.md.
+"""Planted causes on real brokers are found: a part of those recorded for docs/doctor.md.
 
 These need no root, and leave cores free, so that a machine that others keep busy finds them, too.
 """

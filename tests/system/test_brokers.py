@@ -1,4 +1,4 @@
-"""Brokers of one's own, started for real: they answer, do as they are told, and are gone at the end."""
+"""The study's own brokers, really started: they answer, have their settings, and are gone at the end."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def cluster(single_broker: RunningBrokers) -> Iterator[Cluster]:
 
 
 def killed_holder(brokers: RunningBrokers) -> None:
-    """Leaves the mark of a process that was killed while it held it."""
+    """Leaves the mark of a process that was killed while it had it."""
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'include'}"}
     argv = [sys.executable, "-c", HOLDER, brokers.bootstrap_servers]
     with subprocess.Popen(argv, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:

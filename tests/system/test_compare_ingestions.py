@@ -1,4 +1,4 @@
-"""A comparison of ingestions on a broker of the study's own, with the tools that people have already beside ours."""
+"""A comparison of ingestions on the study's own broker, by our tools and common ones."""
 
 from __future__ import annotations
 

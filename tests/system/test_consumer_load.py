@@ -46,7 +46,7 @@ def bench(single_broker: RunningBrokers) -> Iterator[Bench]:
 
 @pytest.fixture(scope="module")
 def filled(bench: Bench) -> Bench:
-    """The same with records in the topic, of which nothing was read."""
+    """The same with unread records in the topic."""
     bench.brokers.send(bench.topic, RECORDS, str(SIZE_BYTES))
     return bench
 

@@ -77,7 +77,7 @@ def output_of_sending(brokers: RunningBrokers, topic: str, argv: list[str], **en
 
 
 def producer_config(log: str) -> dict[str, str]:
-    """What Java's producer says at its start that it applies."""
+    """The settings that Java's producer logs at its start."""
     [block] = re.findall(r"ProducerConfig values: *\n((?:\t.+\n)+)", log)
     return dict(line.strip().split(" = ", 1) for line in block.splitlines())
 

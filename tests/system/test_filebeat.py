@@ -1,4 +1,4 @@
-"""Filebeat as built here: what it reads arrives stamped, whole and complete, whatever happens to receiver and file."""
+"""Filebeat as built here: every event arrives stamped and complete, whatever happens to receiver and file."""
 
 from __future__ import annotations
 

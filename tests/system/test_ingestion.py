@@ -1,4 +1,4 @@
-"""Files of rows sent to a real broker: every row arrives once, by whichever way, and every other line beside."""
+"""Files of rows sent to a real broker: rows arrive once by every method, other lines in the dead-letter topic."""
 
 from __future__ import annotations
 

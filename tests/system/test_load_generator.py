@@ -30,7 +30,7 @@ WARMUP_RECORDS = WARMUP_S * RATE_RECORDS_S
 
 
 class Bench:
-    """Both load tools and a topic on one broker, at the same fixed rate."""
+    """Both load generators and a topic on one broker, at the same fixed rate."""
 
     def __init__(self, brokers: RunningBrokers, cluster: Cluster, topic: str) -> None:
         self.cluster, self.topic = cluster, topic

@@ -1,4 +1,4 @@
-"""The counted part of a load. It depends on when a thread is woken, so nothing else may run beside it."""
+"""The counted part of a load. It depends on when a thread is woken, so nothing else may run at the same time."""
 
 from __future__ import annotations
 

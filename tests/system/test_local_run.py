@@ -1,4 +1,4 @@
-"""`kafka-pareto run --local`: a whole campaign in one process on a cluster that somebody else started."""
+"""`kafka-pareto run --local`: a full campaign in one process on an existing cluster."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STUDY = small_quick() | {
 
 @pytest.fixture
 def command(single_broker: RunningBrokers, tmp_path: Path) -> list[str]:
-    """The command that runs a study file of somebody's own; without consent."""
+    """The command that runs a user's study file; without consent."""
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(STUDY))
     ceilings = ["--ceiling-mib-s", "50", "--ceiling-gib", "1"]
     kafka = ["--kafka", single_broker.bootstrap_servers]

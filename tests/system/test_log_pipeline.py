@@ -335,7 +335,7 @@ def test_acknowledged_unsent_events_of_a_killed_aggregator_are_found_lost(testbe
 
 
 def send_until_killed(folder: Path) -> None:
-    """Sends requests through a pipeline of its own, in the process that is killed by the test below."""
+    """Sends requests through its own pipeline, in the process killed by the test below."""
     with (
         open_testbed(folder, find_programs(load_settings(), "sqlite")) as testbed,
         OpenPipeline(testbed, {}) as opened,

@@ -1,4 +1,4 @@
-"""A comparison on brokers of its own: they start with a part, have its levels' settings, and end with it."""
+"""A comparison on its own brokers: they start with a part, have its levels' settings, and end with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tuning study in whose repetitions a broker is lost: it is back before the next, and records are accounted for."""
+"""A study that loses a broker in each repetition: it is back before the next, and every record is accounted for."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Running:
             assert time.monotonic() < deadline, self.complaints.read_text()[-4000:]
 
     def rows(self, rows: int) -> None:
-        """Waits until so many rows have been said to be committed."""
+        """Waits until this many rows are reported as committed."""
         while rows > 0:
             rows -= self.next("batch")["rows"]
         assert rows == 0

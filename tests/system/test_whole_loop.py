@@ -1,4 +1,4 @@
-"""The whole pipeline on the seeded fake, without servers."""
+"""The full pipeline on the seeded fake, without servers."""
 
 from __future__ import annotations
 

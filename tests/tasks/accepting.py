@@ -1,4 +1,4 @@
-"""A reported campaign of which somebody may accept something, for the tests of the active settings."""
+"""A reported campaign with an acceptable recommendation, for the tests of the active settings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FORMS = ("application.yaml", "librdkafka.properties", "producer.properties")
 
 
 def accepting_campaign(reported_store: Path, folder: Path, campaign_id: str = CAMPAIGN) -> Campaign:
-    """Copy the artifacts that accepting reads, under this id into a store of its own."""
+    """Copy the artifacts that accepting reads, under this ID into a separate store."""
     names = ["study.yaml", "07_report/cards.json"]
     for case in (CASE, OTHER_CASE):
         names += [f"fingerprints/{case}.json", f"06_confirmation/{case}/trials.parquet"]

@@ -1,4 +1,4 @@
-"""A small recorded campaign before the validation gate, as measured with either load tool."""
+"""A small recorded campaign before the validation gate, as measured with either load generator."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def campaign_with(
 
 
 def design_of(rows: list[Repetition], study: Study) -> pd.DataFrame:
-    """The design that these rows measure whole."""
+    """The design fully measured by these rows."""
     return pd.DataFrame(
         {row.configuration_id: _design_row(row, study) for row in rows}.values(),
         columns=table_schema(DESIGN_COLUMNS, study).names,

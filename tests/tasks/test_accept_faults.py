@@ -89,7 +89,7 @@ def test_a_record_size_that_cannot_be_read_blocks_itself_alone(campaign: Campaig
 
 
 class LosesAnswers(FolderStore):
-    """What was written is asked for once more, as an HTTP client does that gets no answer."""
+    """Repeats the request after the write, like an HTTP client that got no answer."""
 
     def put_if(self, key: str, content: bytes, tag: str | None) -> str | None:
         super().put_if(key, content, tag)

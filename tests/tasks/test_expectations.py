@@ -162,7 +162,7 @@ def every_expectation() -> list[Asked]:
 
 @dataclass(frozen=True)
 class Broken:
-    """What was found in a recording of which each expectation of a group was broken in a row of its own."""
+    """The findings in a recording with each expectation of a group violated in a different row."""
 
     row_of: dict[tuple[str, str | None], str]
     """The id of that row, by the expectation's name and column."""
@@ -175,7 +175,7 @@ class Broken:
 
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Tool, str, str], Broken]:
-    """Break all expectations of a tool, suite and severity at once: each examination takes a second."""
+    """Violate all expectations of a tool, suite and severity together: each examination takes a second."""
 
     @cache
     def break_all(tool: Tool, suite: str, severity: str) -> Broken:

@@ -1,4 +1,4 @@
-"""What the explorer shows of a campaign: everything from its artifacts, while it runs and afterwards."""
+"""The explorer's view of a campaign comes from its artifacts, while it runs and afterwards."""
 
 from __future__ import annotations
 

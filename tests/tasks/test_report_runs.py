@@ -1,4 +1,4 @@
-"""The report step as a whole: run by its command line, over campaigns that differ, without its tracking server."""
+"""The report step, run by its command line, over different campaigns, without its tracking server."""
 
 from __future__ import annotations
 

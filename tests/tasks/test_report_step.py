@@ -45,7 +45,7 @@ def confirmed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def evidence(confirmed: Path) -> Evidence:
-    """What the report reads of it."""
+    """The artifacts of it that the report reads."""
     return report._read(Campaign.open(FolderStore(confirmed), "paper", CAMPAIGN))
 
 

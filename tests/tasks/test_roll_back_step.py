@@ -1,4 +1,4 @@
-"""The way back: from each version to the one before, and in the end to the baseline."""
+"""The rollback: from each version to the one before, and finally to the baseline."""
 
 from __future__ import annotations
 

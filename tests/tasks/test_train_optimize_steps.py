@@ -48,7 +48,7 @@ def trained_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def searched_folder(trained_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same, of which one record size has been searched."""
+    """The same, with one record size searched."""
     folder = Path(shutil.copytree(trained_folder, tmp_path_factory.mktemp("searched") / "store"))
     done = run("optimize", folder, "--case", CASE)
     assert done.returncode == 0, done.stderr

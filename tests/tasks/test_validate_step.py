@@ -1,4 +1,4 @@
-"""The validate step, run whole: what it lets pass, what it stops, and what it leaves behind."""
+"""The validate step, run by its command line: what passes, what is quarantined, and its artifacts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Active settings that were confirmed on the seeded fake, and checks of them: what their tests share."""
+"""Active settings confirmed on the seeded fake, and checks of them, shared by their tests."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def confirmed(
 
 
 def tuned(folder: Path, check_id: str) -> None:
-    """The tuning that a check asked for has come to its report, whatever it recommends."""
+    """Runs the tuning requested by a check up to its report, whatever it recommends."""
     FolderStore(folder).put(CampaignKeys(study_of().name, check_id).report("cards.json"), b"{}")
 
 
@@ -106,7 +106,7 @@ def opened(folder: Path, check_id: str, name: str = "quick") -> Campaign:
 
 
 def measure(folder: Path, check_id: str, spoil: Callable[[FakeLoadTool], None] = lambda _: None) -> None:
-    """The step `check_measure`, on a fake whose noise is this check's own; `spoil` may change what it does."""
+    """The step `check_measure`, on a fake with this check's own noise; `spoil` may change its behavior."""
     begun = opened(folder, check_id)
     with fake_testbed(begun, CASE, seed=sum(check_id.encode())) as testbed:
         assert isinstance(testbed.load_tool, FakeLoadTool)
@@ -115,7 +115,7 @@ def measure(folder: Path, check_id: str, spoil: Callable[[FakeLoadTool], None] =
 
 
 def outcome(folder: Path, check_id: str) -> CheckedCase:
-    """The step `check_compare`, and what it found at the one record size."""
+    """The step `check_compare`, and its result at the one record size."""
     begun = opened(folder, check_id)
     check_compare.run(begun)
     return begun.read_record(CheckKeys("quick", check_id).check(), Check).cases[0]
@@ -124,7 +124,7 @@ def outcome(folder: Path, check_id: str) -> CheckedCase:
 def checked(
     folder: Path, check_id: str, spoil: Callable[[FakeLoadTool], None] = lambda _: None, study: Study | None = None
 ) -> CheckedCase:
-    """A whole check."""
+    """A full check."""
     begin(folder, check_id, study)
     measure(folder, check_id, spoil)
     return outcome(folder, check_id)

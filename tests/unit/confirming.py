@@ -1,4 +1,4 @@
-"""A campaign on the seeded fake that is about to confirm one candidate, and what it has measured of it."""
+"""A campaign on the seeded fake about to confirm one candidate, and its measurements."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def campaign_in(folder: Path, study: Tune, *candidates: Configuration) -> Campai
 
 
 def measured(campaign: Campaign, phase: str) -> dict[str, int]:
-    """How many blocks of the phase each configuration is in."""
+    """The number of blocks of the phase each configuration is in."""
     found = campaign.read_repetitions(campaign.keys.confirmation(CASE, "repetitions/"))
     ids = [each.configuration_id for each in found if each.phase == phase]
     return {name: ids.count(name) for name in ids}

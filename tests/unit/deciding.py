@@ -1,4 +1,4 @@
-"""Made repetitions for the tests of choice and decision, whose rules are asked there, not a measurement."""
+"""Made repetitions for the tests of choice and decision, which test rules, not a measurement."""
 
 from __future__ import annotations
 

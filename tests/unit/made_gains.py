@@ -22,7 +22,7 @@ def made_gain(
     objective: ObjectiveName = "throughput_mib_s",
     wanted_effect_fraction: float = 0.1,
 ) -> Gain:
-    """Returns a gain with this interval of the change, and what that shows."""
+    """Returns a gain with this interval of the change, and its result."""
     gain = Gain(
         objective=objective,
         reference_value=1.0,

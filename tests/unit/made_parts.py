@@ -1,4 +1,4 @@
-"""Makes the repetitions of a part of a comparison from given numbers, for tests of what is concluded from them."""
+"""Makes the repetitions of a part of a comparison from given numbers, for tests of conclusions."""
 
 from __future__ import annotations
 

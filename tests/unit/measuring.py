@@ -1,4 +1,4 @@
-"""A campaign on the seeded fake, measured by the Measurer itself: what its tests share."""
+"""A campaign on the seeded fake, measured by the Measurer itself, shared by its tests."""
 
 from __future__ import annotations
 
@@ -108,11 +108,11 @@ class Measuring:
         return keys.measurements(CASE) if phase == "design" else keys.confirmation(CASE, "repetitions/")
 
     def stored(self, phase: Phase = "design") -> list[Repetition]:
-        """What lies below the phase's prefix."""
+        """The keys below the phase's prefix."""
         return self.campaign.read_repetitions(self.prefix(phase))
 
     def aside(self) -> list[Repetition]:
-        """What was set aside in the design phase, in the order of measuring."""
+        """The rejected repetitions of the design phase, in the order of measuring."""
         found = self.campaign.read_repetitions(self.campaign.keys.discarded(CASE))
         return sorted(found, key=lambda repetition: repetition.started_at)
 

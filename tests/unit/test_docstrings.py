@@ -1,4 +1,4 @@
-"""Docstrings begin with what they say, not with a question word."""
+"""Docstrings begin with their statement, not with a question word."""
 
 from __future__ import annotations
 

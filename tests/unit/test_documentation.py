@@ -165,12 +165,12 @@ def short_range(duration: str) -> str:
 
 
 def disk_gib(plan: Plan) -> str:
-    """Returns the disk that must be free: a fifth more than what lies there at once, rounded up."""
+    """Returns the disk that must be free: a fifth more than the peak use, rounded up."""
     return f"{math.ceil(plan.peak_disk_gib * 1.2 * 10) / 10:.1f}"
 
 
 def memory_gib(study: Study) -> str:
-    """Returns the memory that a study with brokers of its own needs, rounded up; `-` for any other."""
+    """Returns the memory that a study with its own brokers needs, rounded up; `-` for any other."""
     if study.own_brokers is None:
         return "-"
     with runtime_of(study).system(study, Settings()) as system:

@@ -1,1 +1,1 @@
-"""A driver beside the library's own, for tests alone: agents serve callers at a time of day."""
+"""A driver for tests only: agents serve callers at a time of day."""

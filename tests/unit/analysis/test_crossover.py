@@ -14,7 +14,7 @@ CROSSING, BLOCKS = 5_000.0, 5
 
 
 def made(slope: float, seed: int = 1, sd: float = 0.02, blocks: int = BLOCKS) -> Points:
-    """Both levels' values, whose log-ratio passes 0 at the crossing; each block has a pace of its own."""
+    """Both levels' values, whose log-ratio passes 0 at the crossing; each block has its own speed."""
     rng = np.random.default_rng(seed)
     points = {}
     for place in PLACES:

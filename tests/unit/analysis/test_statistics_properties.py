@@ -51,7 +51,7 @@ def holds_for(
 
 
 def rounded_anew(values: np.ndarray) -> np.ndarray:
-    """The same values by a way that rounds them differently."""
+    """The same values, rounded differently."""
     return np.array([(each * 3.0) / 7.0 / 3.0 * 7.0 for each in values])
 
 

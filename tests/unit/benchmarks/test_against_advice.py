@@ -1,4 +1,4 @@
-"""A kept campaign's picks beside the advice measured with them: whose is whose, and what the ratios come to."""
+"""A kept campaign's picks against the advice measured with them: their separation and their ratios."""
 
 from __future__ import annotations
 

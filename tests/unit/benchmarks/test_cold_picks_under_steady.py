@@ -1,4 +1,4 @@
-"""What a cold pick costs in steady state: picks from stored campaigns, arms, and the table."""
+"""Cost of a cold pick in steady state: picks from stored campaigns, arms, and the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Today's rules on the repetitions of the kept comparison `impact`: what docs/results/impact.md says of its limits."""
+"""Today's rules on the repetitions of the kept comparison `impact` give the limits in docs/results/impact.md."""
 
 from __future__ import annotations
 

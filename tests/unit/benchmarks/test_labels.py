@@ -1,4 +1,4 @@
-"""Labels of simulated queues whose truth is known, and of the kept campaigns."""
+"""Labels of simulated queues with known truth, and of the kept campaigns."""
 
 from __future__ import annotations
 

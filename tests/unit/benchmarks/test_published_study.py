@@ -1,4 +1,4 @@
-"""A campaign of `paper` is kept, and set beside the published study."""
+"""A campaign of `paper` is kept, and compared with the published study."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PUBLISHED = json.loads((DATA / "published_study.json").read_text())
 
 @pytest.fixture(scope="module")
 def reported(reported_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Campaign:
-    """A reported campaign of `paper` at two record sizes, of recorded repetitions; its whole design is in the store."""
+    """A reported campaign of `paper` at two record sizes, of recorded repetitions; its full design is in the store."""
     folder = tmp_path_factory.mktemp("store")
     shutil.copytree(reported_store, folder, dirs_exist_ok=True)
     campaign = Campaign.open(FolderStore(folder), "paper", CAMPAIGN)

@@ -1,4 +1,4 @@
-"""The comparison on the cluster, without one: the table or the fake answers what the strategies ask for."""
+"""The comparison on the cluster, without one: the table or the fake answers the strategies' requests."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class FromTheTable:
         return [self._recorded[each.candidate.configuration_id, each.block % BLOCKS] for each in block]
 
     def of(self, place: int) -> list[str]:
-        """What one strategy was answered, in its order."""
+        """The answers to one strategy, in order."""
         return [each.candidate.configuration_id for block in self.asked for each in block if each.round_number == place]
 
 
@@ -133,7 +133,7 @@ def test_the_csv_gives_the_same_table_as_the_store(tmp_path: Path) -> None:
 
 
 def test_the_volumes_are_those_of_the_fresh_means(tmp_path: Path) -> None:
-    """`rounds` hands over the best, `random` the baseline alone: a halved loss in both is four squares of it."""
+    """`rounds` delivers the best, `random` only the baseline: a halved loss in both is four squares of it."""
     path = tmp_path / "rows.csv"
     path.write_text(
         "asked_by,configuration_id,is_baseline,block,outcome,latency_p95_ms,throughput_mib_s\n"
@@ -167,7 +167,7 @@ def test_a_baseline_that_never_was_valid_is_one_clear_error() -> None:
 
 
 def test_a_strategys_best_is_chosen_by_its_own_answers_and_judged_by_the_fresh_blocks() -> None:
-    """`slow` was lucky when it was asked for: fresh, it is no better than the baseline."""
+    """`slow` was lucky in the search: in fresh blocks it is no better than the baseline."""
     lucky = pd.concat([asked_for(FOUND), asked_for({"slow": (1.0, 99.0)})])
     fresh = fresh_blocks({**FOUND, "slow": (100.0, 10.0)})
 
@@ -201,7 +201,7 @@ def test_a_run_without_fresh_blocks_has_no_table() -> None:
 
 
 def asked_for(figures: Figures) -> pd.DataFrame:
-    """What `rounds` was answered."""
+    """The answers to `rounds`."""
     return rows_of(figures, "rounds", 0)
 
 
@@ -227,7 +227,7 @@ def campaign(folder: Path) -> Campaign:
 
 
 def asked_in(begun_campaign: Campaign) -> set[str]:
-    """The ids of what is stored, without the warm-ups."""
+    """The IDs of the stored repetitions, without the warm-ups."""
     return {each.repetition_id for each in stored_repetitions(begun_campaign) if not is_warm_up(each)}
 
 

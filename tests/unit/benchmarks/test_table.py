@@ -1,4 +1,4 @@
-"""The table benchmark itself: what answers is never the truth, budgets are kept, volumes are those of boxes."""
+"""The table benchmark: answers never come from the truth, budgets are kept, volumes are those of boxes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_strategy_that_asks_for_nothing_is_stopped() -> None:
 
 
 def test_the_volumes_are_shares_of_the_tables_own() -> None:
-    """Three configurations: the baseline, one that is better in both, and one that is lucky in what it answers."""
+    """Three configurations: the baseline, one better in both, and one with lucky answers."""
     template = recorded_repetitions(("8192",), configurations=2, blocks=1)[:3]
     values = {0: (100.0, 10.0, 100.0, 10.0), 1: (50.0, 20.0, 50.0, 20.0), 2: (200.0, 5.0, 25.0, 40.0)}
     truth = truth_blocks(0)

@@ -1,4 +1,4 @@
-"""The time left, as it would have been said while the kept campaigns ran, beside the time that they took."""
+"""The estimated time left while the kept campaigns ran, compared with their actual time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_nine_of_ten_stated_ranges_contain_the_true_time() -> None:
 
 
 def test_quick_is_never_said_to_be_over_while_it_runs() -> None:
-    """Its confirmation took more blocks than expected, and a report follows: both were said to take no time."""
+    """Its confirmation took more blocks than expected, and a report follows: both were estimated at no time."""
     quick = next(each for each in replays() if each.name == "quick")
     looked = [quick.at(percent / 200) for percent in range(200)]
     # A tenth of what is left at least, and all but the last seconds of the report are more than a few.

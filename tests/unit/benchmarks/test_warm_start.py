@@ -1,4 +1,4 @@
-"""The benchmark of warm starts: what misleads does so over the whole table, and the table is what was found."""
+"""The benchmark of warm starts: misleading values cover the full table, and the page's table matches the results."""
 
 from __future__ import annotations
 

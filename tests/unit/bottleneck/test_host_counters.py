@@ -48,7 +48,7 @@ def test_cpu_pauses_and_disk_of_running_processes_are_counted(tmp_path: Path) ->
 
 
 class _Looks(BusyProcess):
-    """Brokers that note when they are looked at."""
+    """Brokers that note when they are sampled."""
 
     def __init__(self, folder: Path, pid: int) -> None:
         self.looked_at_s: list[float] = []
@@ -120,7 +120,7 @@ def test_an_interface_is_as_busy_as_its_busier_direction_and_unknown_without_a_s
 
 
 class _UnreadableFrom(BusyProcess):
-    """Brokers whose processes cannot be read from this look on."""
+    """Brokers whose processes cannot be read from this sample on."""
 
     looks = 0
 

@@ -1,4 +1,4 @@
-"""The verdict: one resource, by rules in which a cause stands before what it makes look exhausted."""
+"""The verdict: one resource, by rules that check a cause before its symptoms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client configuration that a user hands over for one campaign: kept for its owner alone, and gone in the end."""
+"""The user's client configuration for one campaign: readable only by its owner, and deleted at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Suites of expectations as data, and what is refused in their file."""
+"""Suites of expectations as data, and the errors of their file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Artifacts: what is written is read back, and nothing else is."""
+"""Artifacts: only written values are read back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a campaign is said to take, as it goes on: from its plan, and from when its repetitions were stored."""
+"""A campaign's estimated time while it runs: from its plan and the times its repetitions were stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `make` hands over, read and refused."""
+"""Options passed by `make`, read and refused."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Build parts like step `compare` does, from a guide's published numbers, with noise and blocks.
 
-A block's value is the level's mean times the block's own pace; all statistics follow from the blocks.
+A block's value is the level's mean times the block's own speed; all statistics follow from the blocks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""docker-compose.yaml and its override: what would open the machine, or let somebody in, is kept out."""
+"""docker-compose.yaml and its override contain nothing that would open the machine to others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grafana's dashboards and what feeds them, as files: nothing is asked for in vain, and nothing said in vain."""
+"""Grafana's dashboards match their exporters, as files: every query has a metric, every metric a panel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values for Airflow's official Helm chart: what its schema says of them, and what the project does."""
+"""The values for Airflow's official Helm chart, checked by its schema and the project's rules."""
 
 from __future__ import annotations
 

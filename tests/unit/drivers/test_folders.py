@@ -1,4 +1,4 @@
-"""A driver is one folder: what lies in it, and that nothing outside of it is named after it."""
+"""A driver is one folder: its content, and that nothing outside is named after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client of Airflow's API against a server that answers as it is told: tokens, retries, errors in words."""
+"""The client of Airflow's API against a scripted server: tokens, retries, error messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands on the terminal when a campaign has ended."""
+"""The terminal's text when a campaign has ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The preflight: what a machine lacks is said in one line each, before anything is installed."""
+"""The preflight: missing tools are reported one per line, before anything is installed."""
 
 from __future__ import annotations
 

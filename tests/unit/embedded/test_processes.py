@@ -1,4 +1,4 @@
-"""What becomes of a program's own processes when it is killed, and of a stack that could not see to that."""
+"""The processes of a killed program, and those of a stack that could not end them."""
 
 from __future__ import annotations
 

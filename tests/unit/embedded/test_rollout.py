@@ -38,7 +38,7 @@ def stack(tmp_path: Path) -> FolderStack:
 
 
 def put_in_force(store: FolderStore, study: str, case: str, **changes: object) -> ActiveSettings:
-    """A first version for this record size, picked by somebody."""
+    """A first version for this record size, picked by a user."""
     fingerprint = Fingerprint(
         system={
             "kafka_version": "4.3.1",

@@ -49,7 +49,7 @@ def task(step: str, state: str = "running", map_index: int = -1, try_number: int
 
 
 def drawn(progress: Progress, width: int = 100) -> str:
-    """What a terminal without colours shows."""
+    """The text of a terminal without colors."""
     output = io.StringIO()
     console = Console(
         file=output, force_terminal=True, no_color=True, width=width, height=24, _environ={"TERM": "xterm"}

@@ -1,4 +1,4 @@
-"""What the user asks of `make run`, and the parameters that Airflow is given."""
+"""The user's options of `make run`, and the parameters for Airflow."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def test_a_client_configuration_that_cannot_be_read_is_one_clear_line(settings: 
 
 @pytest.fixture
 def with_comparison(tmp_path: Path) -> Settings:
-    """Settings whose folder of studies holds the small comparison beside `quick`."""
+    """Settings whose folder of studies has the small comparison and `quick`."""
     folder = tmp_path / "studies"
     folder.mkdir()
     (folder / "quick.yaml").write_text((STUDIES / "quick.yaml").read_text())

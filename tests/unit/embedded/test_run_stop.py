@@ -1,4 +1,4 @@
-"""How `make run` starts, follows and stops a campaign: what it waits for."""
+"""`make run` starts, follows and stops a campaign."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KEYS = CampaignKeys("paper", "stopped")
 
 
 class EndedRuns(AirflowRuns):
-    """Runs whose tasks Airflow calls failed at once."""
+    """Runs whose tasks fail immediately in Airflow."""
 
     def __init__(self) -> None:
         self.stopped: list[str] = []
@@ -102,7 +102,7 @@ def test_values_of_the_plan_that_override_the_studys_file_are_shown_once(monkeyp
 
 
 class SlowToSee(AirflowRuns):
-    """Offers a study after some looks, and only once it was told to read the folder of studies again."""
+    """Offers a study after a few polls, and only once asked to read the folder of studies again."""
 
     def __init__(self, looks: int) -> None:
         self.looks = looks
@@ -225,7 +225,7 @@ def test_ctrl_c_before_there_is_a_run_stops_one_that_appears_and_says_if_none_do
 
 
 class JoinedRuns(SlowToSee):
-    """A run that somebody else has started works on the campaign; Ctrl-C arrives while it is followed."""
+    """A run started by another user works on the campaign; Ctrl-C arrives while it is followed."""
 
     def __init__(self) -> None:
         super().__init__(looks=0)

@@ -1,4 +1,4 @@
-"""The consumer's settings: their types, and what no consumer starts with."""
+"""The consumer's settings: their types, and values no consumer starts with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Properties files: what we read is what `java.util.Properties` reads, and it reads what we write."""
+"""Properties files are read like `java.util.Properties` does, and written ones are read by it."""
 
 from __future__ import annotations
 

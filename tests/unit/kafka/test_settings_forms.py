@@ -1,4 +1,4 @@
-"""Files of settings in other forms than Java's are read whole, or refused with the reason."""
+"""Files of settings in other forms than Java's are read completely, or refused with the reason."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def test_failures_of_an_earlier_try_count_so_that_a_stopped_campaign_stays_stopp
 
 @pytest.mark.slow
 def test_adaptive_trials_that_have_stopped_are_planned_no_more_so_that_a_doomed_campaign_stops(tmp_path: Path):
-    """One failure of 60 repetitions would be tolerated; of as many as the trials come to when they stop, it is not."""
+    """One failure in 60 repetitions would be tolerated; in the fewer of trials that have stopped, it is not."""
     adaptive = {"repetitions": 10, "adaptive": {"minimum_repetitions": 2, "interval_fraction": 0.5}}
     study = quick(record_sizes_bytes=[int(CASE)], protocol=adaptive, validation={"tolerated_rejected_fraction": 0.03})
     with measuring(tmp_path, study) as m:

@@ -1,4 +1,4 @@
-"""Topics that this tool makes go when their step ends, and their records by themselves where nobody can delete them."""
+"""The tool's topics are deleted when their step ends; if they cannot be, their records expire."""
 
 from __future__ import annotations
 

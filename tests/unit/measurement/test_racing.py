@@ -1,4 +1,4 @@
-"""Adaptive repetitions: who goes on, who stops and why, and what the choice loses by it on recorded data."""
+"""Adaptive repetitions: which trials continue, which stop and why, and the loss of the choice on recorded data."""
 
 from __future__ import annotations
 

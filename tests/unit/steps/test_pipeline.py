@@ -1,4 +1,4 @@
-"""The order of the steps, walked by a graph that only writes down what it is given."""
+"""The order of the steps, walked by a graph that only records its calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holds that what is written is on the disk, its name too, before anybody is told so."""
+"""Checks that a file and its name are on disk before the write is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files with secrets: several writers and readers at once see whole ones alone."""
+"""Files with secrets: concurrent writers and readers see only complete ones."""
 
 from __future__ import annotations
 

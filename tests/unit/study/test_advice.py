@@ -1,4 +1,4 @@
-"""Reads what others advise, with its source, and asks what a study measures of it."""
+"""Reads published advice with its source, and the part of it that a study measures."""
 
 from __future__ import annotations
 

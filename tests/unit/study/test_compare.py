@@ -1,4 +1,4 @@
-"""What a study compares: its parts, their levels, the reference of each, and what one campaign may change."""
+"""A study's comparison: its parts, their levels, the reference of each, and a campaign's overrides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The space of the search: many positions at once are read as one by one, and nothing decodes to outside of it."""
+"""The search space: positions decode the same together and one by one, and never to a point outside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a campaign may change of its study: the cluster, and levels that its machine cannot measure."""
+"""A campaign's overrides of its study: the cluster, and levels that its machine cannot measure."""
 
 from __future__ import annotations
 

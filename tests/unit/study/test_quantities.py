@@ -1,4 +1,4 @@
-"""Quantities: declared once, as a dataclass's fields, and held by every repetition under their names."""
+"""Quantities: declared once, as a dataclass's fields, and stored in every repetition under their names."""
 
 from __future__ import annotations
 

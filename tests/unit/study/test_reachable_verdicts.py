@@ -110,7 +110,7 @@ def test_every_tuning_study_can_recommend_a_change_and_refuse_one_that_harms_or_
 
 
 def compared(study: Compare, case: str, times: float) -> PartComparison:
-    """Compares a part of which every level but the reference has so many times the reference's quantities."""
+    """Compares a part whose levels have this multiple of the reference's quantities."""
     rng, part, reference = np.random.default_rng(study.seed), study.part(case), study.baseline_configuration(case)
     varied = [part.factor] if isinstance(part, Series) else list(reference)  # a series has a reference at each point
     everything = {each.name: times for each in study.declaration.quantities}

@@ -1,4 +1,4 @@
-"""What a comparison may set: the values of one setting, as files and command lines give them."""
+"""The settings of a comparison: the values of one setting, as files and command lines give them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kind and a driver that a test adds: what the layers ask of them, and what each pair of them accepts."""
+"""A kind and a driver added by a test: the layers' requirements, and the files each pair accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a study file holds, it is a study or a StudyError: never another exception, never something silent."""
+"""Any study file is a study or a StudyError: never another exception, never a silent change."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def altered_studies(draw: st.DrawFn) -> str:
 
 @st.composite
 def altered_texts(draw: st.DrawFn) -> str:
-    """The text of a study cut off, with some of it left out, or with something put in."""
+    """The text of a study truncated, with a part removed, or with text inserted."""
     text = draw(st.sampled_from(TEXTS))
     start = draw(st.integers(0, len(text)))
     end = draw(st.sampled_from([start, len(text)]) | st.integers(start, min(start + 30, len(text))))

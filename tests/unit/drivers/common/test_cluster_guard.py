@@ -19,7 +19,7 @@ LOAD_BYTES = 1000 * int(CASE)
 
 
 def in_trouble_after(m: Measuring, wanted: Callable[[int], bool]) -> Callable[[LoadResult], LoadResult]:
-    """A replica falls out of sync during the loads whose number is wanted, and is back at the second look."""
+    """A replica falls out of sync during the given loads, and is back at the second check."""
     real = m.cluster.topic_health
 
     def spoil(result: LoadResult) -> LoadResult:

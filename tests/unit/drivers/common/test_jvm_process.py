@@ -1,4 +1,4 @@
-"""The load tool's process: what it is told, and what of its words goes further; with a shell script in Java's place."""
+"""The load generator's process: its arguments and the handling of its output; a shell script stands in for Java."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""On a cluster that is not ours, the topics of others are watched as well; what cannot be watched is said."""
+"""On an existing cluster, others' topics are watched too; those that cannot be watched are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Room for brokers of a study's own: this machine's real memory and disk against what is asked for."""
+"""Room for a study's own brokers: this machine's real memory and disk against the request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parser of Kafka's load tool's output, on output recorded from the real tools of three releases."""
+"""The parser of the output of Kafka's load generator, on recorded output of three releases."""
 
 from __future__ import annotations
 

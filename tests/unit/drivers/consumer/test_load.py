@@ -1,4 +1,4 @@
-"""The consumers' load tool: its options, its output, and the results."""
+"""The consumers' load generator: its options, its output, and the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No kcat for a file whose lines are not its rows; with shell scripts in kcat's and Java's place."""
+"""No kcat for a file whose lines are not its rows; shell scripts stand in for kcat and Java."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ IN_MEMORY = "/dev/shm"  # noqa: S108 (that it is in memory is what is tested)
 
 
 def pages_held(file: Path) -> int:
-    """Count the pages in memory by mincore(2): reading, even without waiting, fetches what is looked at."""
+    """Count the pages in memory by mincore(2): reading, even without waiting, fetches the page."""
     with file.open("r+b") as content, mmap.mmap(content.fileno(), 0) as mapped:
         pages = (ctypes.c_ubyte * (len(mapped) // mmap.PAGESIZE))()
         start = ctypes.c_char.from_buffer(mapped)

@@ -1,4 +1,4 @@
-"""A warm-up sends rows of its own kind, counted in the plan and in nothing that is judged."""
+"""A warm-up sends its own kind of rows, counted in the plan but in no result."""
 
 from __future__ import annotations
 

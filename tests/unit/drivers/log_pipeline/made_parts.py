@@ -25,7 +25,7 @@ def made_pipeline(
     trigger_ms: int = 0,
     at_the_end: str = "exit 0",
 ) -> Iterator[Pipeline]:
-    """Open a pipeline of shell scripts that print what the real parts print; Spark runs `at_the_end`."""
+    """Open a pipeline of shell scripts with the output of the real parts; Spark runs `at_the_end`."""
     ready = folder / "ready"
     programs = Programs(
         python=_script(folder / "spark", at_the_end, """echo '{"ready": true}'"""),

@@ -19,7 +19,7 @@ PROTOCOL = LogPipelineProtocol(repetitions=3, seconds=60, warmup_s=15, drain_s=9
 
 
 class Recorded:
-    """Records what it is sent and logs it; Hive catches up after some looks."""
+    """Records and logs each request; Hive catches up after a few checks."""
 
     def __init__(self, log_file: Path, looks: int) -> None:
         self.log_file = log_file

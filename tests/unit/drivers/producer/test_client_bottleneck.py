@@ -1,4 +1,4 @@
-"""When a load tool, rather than Kafka, sets the pace; on numbers as the real tools report them."""
+"""Load generators as the bottleneck instead of Kafka; on numbers as the real ones report them."""
 
 from __future__ import annotations
 

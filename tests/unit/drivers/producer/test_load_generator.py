@@ -36,7 +36,7 @@ def result_of(text: str, timed: TimedLoad = TIMED, producers: int = 1) -> LoadRe
 
 
 def changed(**values: Any) -> str:
-    """The recorded output with keys of its paced part replaced."""
+    """The recorded output with keys of its rate-limited part replaced."""
     content = json.loads(BOTH_PARTS)
     content["parts"][1] |= values
     return json.dumps(content)

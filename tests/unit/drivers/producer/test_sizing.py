@@ -32,7 +32,7 @@ PACED = {"rate_fraction": 0.5, "warmup_seconds": 0.5, "seconds": 3.0}
 
 @dataclass
 class KnownCluster:
-    """A load tool before a cluster that takes so many records a second, and queues what is more."""
+    """A load generator for a cluster that takes this many records per second and queues the excess."""
 
     warm_after: int = 0
     stands_still_at: int = 0

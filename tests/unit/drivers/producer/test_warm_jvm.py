@@ -1,4 +1,4 @@
-"""One JVM for many loads: when it goes on, when another begins; with a shell script in Java's place."""
+"""One JVM for many loads: when it continues, when another begins; a shell script stands in for Java."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ done
 
 @dataclass
 class Bench:
-    """A load generator whose Java is a script, and what the script has noted."""
+    """A load generator whose Java is a script, and the script's notes."""
 
     generator: LoadGenerator
     folder: Path

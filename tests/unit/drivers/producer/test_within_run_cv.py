@@ -1,4 +1,4 @@
-"""Variability within a run: what the two CVs are, and that recorded repetitions can tell configurations by them."""
+"""Variability within a run: its two CVs, and that they separate recorded configurations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The judgement of a repetition's orders, and of whether a rate is sustained."""
+"""The judgment of a repetition's orders and of sustained rates."""
 
 from __future__ import annotations
 

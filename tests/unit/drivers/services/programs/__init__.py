@@ -1,1 +1,1 @@
-"""Tests of the services that hand orders on."""
+"""Tests of the services that pass orders on."""

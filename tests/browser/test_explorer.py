@@ -105,7 +105,7 @@ def test_a_limit_that_nothing_keeps_names_the_nearest(explorer: Explorer, visito
     typed = visitor.page.get_by_label("p95 latency at most, typed")
     typed.fill("0.5")
     typed.press("Enter")
-    expect(visitor.page.locator("#best")).to_contain_text("The nearest")
+    expect(visitor.page.locator("#best")).to_contain_text("The closest")
     visitor.picture("nothing_remains")
 
 

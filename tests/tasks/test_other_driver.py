@@ -180,7 +180,7 @@ def test_a_quantity_that_the_driver_does_not_declare_is_refused_by_its_name(camp
     whole = campaign.store.get(key)
     campaign.store.put(key, whole.replace(b'"wait_s"', b'"wait_ms"'))
     try:
-        with pytest.raises(ArtifactError, match=r"wait_ms: is no quantity of the driver calls; did you mean wait_s"):
+        with pytest.raises(ArtifactError, match=r"wait_ms: is not a quantity of the driver calls; did you mean wait_s"):
             campaign.read_repetition(key)
     finally:
         campaign.store.put(key, whole)

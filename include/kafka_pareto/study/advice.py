@@ -69,7 +69,7 @@ def configuration_advised(study: Tune, case: str, advice: Advice) -> Configurati
     if configuration_id(configuration) == study.baseline_id():
         return "it is the baseline"
     if ConfigurationSpace(study.factors).encode(configuration) is None:
-        return "it lies outside of the study's values"
+        return "it is outside the study's values"
     if not study.may_be_recommended(configuration, case):
-        return "it does not keep the study's rules"
+        return "it breaks the study's rules"
     return configuration

@@ -47,8 +47,8 @@ def servers_of(client_config: str, study_files: Iterable[Path]) -> set[str]:
     unreadable = [file.name for file, cluster in zip(files, clusters, strict=True) if cluster is None]
     if unreadable and not named:
         raise BadInputError(
-            f"client_config: {client_config}: {', '.join(unreadable)}: cannot be read, and may say which brokers these "
-            "credentials are for; mend the file first"
+            f"client_config: {client_config}: {', '.join(unreadable)}: cannot be read, and may name the brokers these "
+            "credentials are for; fix the file first"
         )
     return {server for servers in named for server in server_set(str(servers))}
 

@@ -83,7 +83,7 @@ class Compare(Study):
         """Return the study file's keys with these parts only."""
         if unknown := [case for case in cases if case not in self.cases]:
             known = ", ".join(self.cases)
-            raise BadInputError(f"parts: {unknown[0]!r}: is no part of study {self.name}; there are {known}")
+            raise BadInputError(f"parts: {unknown[0]!r}: is not a part of study {self.name}; its parts are {known}")
         kept = [part for part in self.parts if part.part in cases]
         lists = {"variants": Variants, "tables": Table, "series": Series}
         found: dict[str, JsonValue] = {
@@ -177,7 +177,7 @@ class Compare(Study):
                 else:
                     self._check_levels(name, levels, part, place)
         if twice := sorted({name for name in self.cases if self.cases.count(name) > 1}):
-            raise ValueError(f"part {twice[0]}: is there twice; give one of them another name")
+            raise ValueError(f"part {twice[0]}: exists twice; rename one of them")
         for part in self.parts:  # a part's levels hold the factors of all parts, so these are checked before
             self._check_whole(part, f"part {part.part}")
         return self
@@ -187,7 +187,7 @@ class Compare(Study):
         if self.protocol.repetitions < FEWEST_BLOCKS:
             raise ValueError(
                 f"protocol.repetitions {self.protocol.repetitions}: must be at least {FEWEST_BLOCKS}; each is a block, "
-                "and fewer give no interval worth the name"
+                "and fewer give no useful interval"
             )
         if self.protocol.order != "blocks" or self.protocol.adaptive is not None:
             raise ValueError("a comparison is measured in order blocks, without adaptive repetitions")
@@ -200,8 +200,8 @@ class Compare(Study):
         given = [name for name in (*self.varied_factors, *self.reference) if known[name].scope == "broker"]
         if given and not own:
             raise ValueError(
-                f"{given[0]}: is a broker's setting; it needs testbed: {{brokers: 3}}, since no existing cluster's "
-                "settings are changed"
+                f"{given[0]}: is a broker's setting; it needs testbed: {{brokers: 3}}, because settings of "
+                "existing clusters are never changed"
             )
         properties = [each for name in given for each in known[name].properties or (name,)]
         if own and (both := [name for name in own.properties if name in properties]):
@@ -211,7 +211,9 @@ class Compare(Study):
     def _setting(self, name: str, place: str) -> Setting:
         known = self.settings()
         if name not in known:
-            raise ValueError(f"{place}: {name}: is no setting of the driver {self.driver}{did_you_mean(name, known)}")
+            raise ValueError(
+                f"{place}: {name}: is not a setting of the driver {self.driver}{did_you_mean(name, known)}"
+            )
         return known[name]
 
     def _check_values(self, name: str, values: Sequence[PropertyValue], place: str) -> list[FactorValue]:
@@ -229,22 +231,22 @@ class Compare(Study):
         reference = self._typed(name, [part.fixed[name]])[0] if name in part.fixed else self._of_reference(name)
         if reference not in typed:
             raise ValueError(
-                f"{place}: {name}: the reference {reference!r} is none of its levels "
-                f"{', '.join(map(str, typed))}; list it, so that it is measured in the part"
+                f"{place}: {name}: the reference {reference!r} is not among its levels "
+                f"{', '.join(map(str, typed))}; add it"
             )
 
     def _check_whole(self, part: Part, place: str) -> None:
         levels = self.levels_of(part.part)
         if isinstance(part, Variants):
             if len(levels) != len(part.variants):
-                raise ValueError(f"{place}: two variants set the same; leave one of them out")
+                raise ValueError(f"{place}: two variants have the same settings; remove one of them")
             if self.baseline_configuration(part.part) not in levels:
-                raise ValueError(f"{place}: no variant is the reference; add one that sets nothing, as ours: {{}}")
+                raise ValueError(f"{place}: no variant is the reference; add one that sets nothing, like ours: {{}}")
         for quantity, numbers in part.published.items():
             names = [each.name for each in self.declaration.quantities]
             if quantity not in names:
                 raise ValueError(
-                    f"{place}: published.{quantity}: is no quantity of the driver {self.driver}"
+                    f"{place}: published.{quantity}: is not a quantity of the driver {self.driver}"
                     f"{did_you_mean(quantity, names)}"
                 )
             if len(numbers) != len(levels):

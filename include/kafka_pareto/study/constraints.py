@@ -33,7 +33,7 @@ class Constraint(BaseModel):
         """Parse one constraint."""
         match = re.fullmatch(r"\s*([\w.]+)\s*(<=|>=|==|!=|<|>)\s*([\w.]+)\s*", text)
         if match is None:
-            raise ValueError(f"{text!r} is no constraint: write it like 'batch.size >= record.size'")
+            raise ValueError(f"{text!r} is not a constraint: write it like 'batch.size >= record.size'")
         return cls(left=match[1], operator=match[2], right=match[3])
 
     def __str__(self) -> str:
@@ -56,7 +56,7 @@ class Constraint(BaseModel):
                 hint = did_you_mean(side, [*factors, *variables])
                 raise ValueError(f"{side} is {'neither' if variables else 'not'} {known}{hint}")
         if not self.factors_in(factors):
-            raise ValueError(f"{self} speaks of no factor of this study")
+            raise ValueError(f"{self} names no factor of this study")
 
     def holds(self, configuration: Configuration, variables: Variables) -> bool:
         """Return whether the configuration satisfies the constraint in this case."""

@@ -118,11 +118,11 @@ class Driver:
     def __post_init__(self) -> None:
         for each in self.objectives:
             if each.quantity.maximised is None:
-                raise ValueError(f"{each.name}: its quantity {each.quantity.name} says neither label nor direction")
+                raise ValueError(f"{each.name}: its quantity {each.quantity.name} has neither label nor direction")
         if len(self.objectives) == 1:
-            raise ValueError(f"{self.name}: declares one objective, and pages set two against each other")
+            raise ValueError(f"{self.name}: declares one objective, but pages plot two against each other")
         if not self.identity:
-            raise ValueError(f"{self.name}: names no fact by which its system is known again")
+            raise ValueError(f"{self.name}: names no fact that identifies its system")
 
     def cases_text(self, number: int) -> str:
         """Return a number of cases in the driver's words."""
@@ -153,7 +153,7 @@ class Driver:
         names = [each.name for each in self.quantities]
         for name in values:
             if name not in names:
-                return f"{name}: is no quantity of the driver {self.name}{did_you_mean(name, names)}"
+                return f"{name}: is not a quantity of the driver {self.name}{did_you_mean(name, names)}"
         for each in self.quantities:
             if each.name not in values:
                 return f"{each.name}: is missing, though it is a quantity of the driver {self.name}"

@@ -45,7 +45,7 @@ def objective_named(name: str) -> Objective:
         for each in driver.objectives:
             if each.name == name:
                 return each
-    raise BadInputError(f"{name!r} is no objective of any driver")
+    raise BadInputError(f"{name!r} is not an objective of any driver")
 
 
 def label_of(name: str) -> str:

@@ -46,10 +46,12 @@ class Limit(BaseModel):
         """Parse one limit."""
         match = re.fullmatch(r"\s*(\w+)\s*(<=|>=)\s*([0-9.eE+-]+)\s*", text)
         if match is None or not is_number(match[3]):
-            raise ValueError(f"{text!r} is no limit: write it like 'p95_latency_ms <= 50'")
+            raise ValueError(f"{text!r} is not a limit: write it like 'p95_latency_ms <= 50'")
         name, known = match[1], _names()
         if name not in known:
-            raise ValueError(f"{name} is no objective; there are {', '.join(known)}{did_you_mean(name, known)}")
+            raise ValueError(
+                f"{name} is not an objective; the objectives are {', '.join(known)}{did_you_mean(name, known)}"
+            )
         wanted = ">=" if is_maximised(name) else "<="
         if match[2] != wanted or float(match[3]) <= 0:
             raise ValueError(f"{text!r}: a limit on {name} reads '{name} {wanted} <a number above 0>'")

@@ -118,8 +118,8 @@ def read_baseline(text: str, place: str) -> ClientFile:
         raise BadInputError(f"{place}: {error}") from error
     if secret := next((name for name in found.ignored if _MAY_BE_SECRET.search(name)), None):
         raise BadInputError(
-            f"{place}: {secret}: may hold a secret, and a baseline is stored and shown with its campaign; leave it "
-            "out: the client configuration says how to log in"
+            f"{place}: {secret}: may hold a secret, and a baseline is stored and shown with its campaign; "
+            "remove it: logins belong in the client configuration"
         )
     if not found.used:
         raise BadInputError(f"{place}: {nothing_used('producer', found)}")
@@ -180,13 +180,13 @@ def without_impossible(
             raise BadInputError(f"study {study.name}: part {part.part}: cannot be measured here: {missing}")
         names = part.variants if isinstance(part, Variants) else map(str, part.levels)
         told += [
-            Override(key=f"part {part.part}", of_file=name, of_campaign=f"left out: {fault}")
+            Override(key=f"part {part.part}", of_file=name, of_campaign=f"skipped: {fault}")
             for name, fault in zip(names, faults, strict=True)
             if fault
         ]
         kept += [part.only(places)] if len(places) > 1 else []
     if told and not kept:
-        raise BadInputError(f"study {study.name}: nothing is left to compare: {'; '.join(map(str, told))}")
+        raise BadInputError(f"study {study.name}: no part can be measured here: {'; '.join(map(str, told))}")
     of_kind = {kind: [part for part in kept if isinstance(part, kind)] for kind in (Variants, Table)}
     update = {"variants": of_kind[Variants], "tables": of_kind[Table]}
     return (study.model_copy(update=update) if told else study), told

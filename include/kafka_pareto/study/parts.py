@@ -100,7 +100,7 @@ class Series(Section):
     @model_validator(mode="after")
     def _rises(self) -> Self:
         if self.factor == self.along:
-            raise ValueError(f"series {self.name}: along {self.along}: must be another factor than the compared one")
+            raise ValueError(f"series {self.name}: along {self.along}: must differ from the compared factor")
         if sorted(set(self.at)) != self.at or self.at[0] <= 0:
             raise ValueError(f"series {self.name}: at: must rise, from above zero")
         above = 0.0

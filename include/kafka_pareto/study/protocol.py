@@ -68,8 +68,8 @@ class Protocol(Section):
     def _numbers_fit(self) -> Self:
         if 0 < self.noise_repetitions < MINIMUM_NOISE_REPETITIONS:
             raise ValueError(
-                f"noise_repetitions {self.noise_repetitions} must be 0 or at least {MINIMUM_NOISE_REPETITIONS}; from "
-                "fewer no noise floor can be told"
+                f"noise_repetitions {self.noise_repetitions} must be 0 or at least {MINIMUM_NOISE_REPETITIONS}; "
+                "fewer give no noise floor"
             )
         if self.adaptive is None:
             return self

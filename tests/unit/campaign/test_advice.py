@@ -31,7 +31,7 @@ def test_the_shipped_studies_span_the_advice(name: str) -> None:
     study = SHIPPED[name]
     for followed in follow(study, ADVICE).followed:
         reasons = {each.left_out for each in followed.cases if each.configuration is None}
-        assert reasons <= {"it does not keep the study's rules"}, followed.advice.name
+        assert reasons <= {"it breaks the study's rules"}, followed.advice.name
 
 
 def test_at_most_two_thirds_of_a_design_are_advice_and_the_ends_alternate() -> None:

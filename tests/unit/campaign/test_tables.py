@@ -193,7 +193,7 @@ def read_back(folder: Path, **change: Any) -> Repetition:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"surplus": 1.0}, "quantities: surplus: is no quantity of the driver producer"),
+        ({"surplus": 1.0}, "quantities: surplus: is not a quantity of the driver producer"),
         ({"latency_p95_ms": "fast"}, "quantities: latency_p95_ms: 'fast': must be of type float"),
         ({"window": ...}, "quantities: window: is missing"),
     ],

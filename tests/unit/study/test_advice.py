@@ -74,8 +74,8 @@ def test_durability_settings_of_advice_are_ignored() -> None:
     ("properties", "why"),
     [
         ({"batch.size": 65536, "buffer.memory": 1 << 28}, f"the study does not vary buffer.memory={1 << 28}"),
-        ({"batch.size": 65537}, "it lies outside of the study's values"),
-        ({"batch.size": 1024}, "it does not keep the study's rules"),
+        ({"batch.size": 65537}, "it is outside the study's values"),
+        ({"batch.size": 1024}, "it breaks the study's rules"),
         ({"batch.size": 16384, "linger.ms": 5}, "it is the baseline"),
     ],
 )

@@ -168,7 +168,9 @@ def test_a_campaign_of_some_parts_has_these_alone_and_says_so() -> None:
     assert [table["factor"] for table in keys["tables"]] == ["record.size"]  # type: ignore[union-attr,index,call-overload]
     assert keys["grid"] is not None
     assert study.keys_of_cases(["compression_type"])["grid"] is None
-    with pytest.raises(BadInputError, match="parts: 'codec': is no part of study impact_small; there are compression_"):
+    with pytest.raises(
+        BadInputError, match="parts: 'codec': is not a part of study impact_small; its parts are compression_"
+    ):
         study.keys_of_cases(["codec"])
     some = with_overrides(study, ["grid"], repetitions=4)
     assert (some.cases, some.protocol.repetitions) == (["grid"], 4)
@@ -190,7 +192,7 @@ def test_a_table_from_the_command_line_takes_the_place_of_all_parts_with_the_ref
 @pytest.mark.parametrize(
     ("table", "overrides", "rule"),
     [
-        (("linger", "0"), {}, "factor: linger: is no setting of the driver producer; did you mean linger.ms?"),
+        (("linger", "0"), {}, "factor: linger: is not a setting of the driver producer; did you mean linger.ms?"),
         (("linger.ms", "0", "soon"), {}, "study impact_small: linger.ms: 'soon': must be a whole number"),
         (("acks", "1", "2"), {}, "study impact_small: acks: '2': must be one of 0, 1, all"),
         (("num.io.threads", "1"), {}, r"num\.io\.threads: is a broker's setting; it needs testbed"),

@@ -83,8 +83,8 @@ def test_levels_and_variants_are_removed_with_their_published_numbers_and_report
     assert list(found.variants[0].variants) == ["ours", "line"]
     assert found.cases == ["ways", "threads", "path"]
     assert [str(each) for each in told] == [
-        "part ways left out: no kcat here (file: other)",
-        "part path left out: no kcat here (file: kcat)",
+        "part ways skipped: no kcat here (file: other)",
+        "part path skipped: no kcat here (file: kcat)",
     ]
 
 

@@ -66,7 +66,7 @@ def test_quantities_follow_from_the_fields_including_those_of_an_inner_dataclass
         ({"pace_mib_s": 8}, ""),
         ({"pace_mib_s": None}, "pace_mib_s: None: must be of type float"),
         ({"lag_max_records": 7.5}, "lag_max_records: 7.5: must be of type int"),
-        ({"pace_mib": 1.0}, "pace_mib: is no quantity of the driver consumer; did you mean pace_mib_s?"),
+        ({"pace_mib": 1.0}, "pace_mib: is not a quantity of the driver consumer; did you mean pace_mib_s?"),
     ],
 )
 def test_a_value_that_breaks_the_declaration_is_named_with_the_rule(change: dict[str, Value], told: str) -> None:

@@ -132,7 +132,7 @@ def test_objectives_and_limits_are_the_drivers():
 )
 def test_another_drivers_objective_is_refused_wherever_a_study_names_one(change: dict[str, Any]):
     [refusal] = refusal_of({**CALLING, **change})
-    assert "is no objective of the driver calls; there are wait_s, calls_per_agent, wait_cv" in refusal
+    assert "is not an objective of the driver calls; its objectives are wait_s, calls_per_agent, wait_cv" in refusal
 
 
 def test_constraints_may_name_only_the_variables_that_the_drivers_cases_have():

@@ -90,7 +90,8 @@ class Tune(Study):
         own = cls.declaration.objective_names
         if others := [name for name in named if name not in own]:
             raise ValueError(
-                f"{others[0]} is not an objective of the driver {cls.declaration.name}; its objectives are {', '.join(own)}"
+                f"{others[0]} is not an objective of the driver {cls.declaration.name}; its objectives are "
+                f"{', '.join(own)}"
             )
 
     @model_validator(mode="after")

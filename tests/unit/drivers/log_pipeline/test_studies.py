@@ -119,7 +119,10 @@ def test_nothing_is_predicted_of_collectors_or_from_their_light_run(reference: s
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({**COMPARE, "tables": [{"factor": "bulk_max", "levels": [1, 2]}]}, "is not a setting of the driver log_pipeline"),
+        (
+            {**COMPARE, "tables": [{"factor": "bulk_max", "levels": [1, 2]}]},
+            "is not a setting of the driver log_pipeline",
+        ),
         ({**COMPARE, "protocol": {"repetitions": 3, "seconds": 30}}, "steady_from_s 40: must be below seconds 30"),
         (
             {**COMPARE, "reference": {"burst": "once"}, "protocol": {"repetitions": 3, "seconds": 90}},

@@ -39,7 +39,7 @@ def main(
 
 
 def pick_and_advice(kept: KeptCampaign, case: str) -> tuple[str, str] | None:
-    """Return the ids of the pick and of the advice measured beside it; None where the pick is advised.
+    """Return the IDs of the pick and of the advice measured with it; None if the pick is advice.
 
     Raises:
         BadInputError: If the campaign has measured no advice there.
@@ -50,7 +50,7 @@ def pick_and_advice(kept: KeptCampaign, case: str) -> tuple[str, str] | None:
     roles = kept.estimates[kept.estimates["case"] == case].set_index("configuration_id").chosen_as
     advised = [each for each in measured if "advised" in str(roles.get(each, "")).split()]
     if not advised:
-        raise BadInputError(f"{case}: no advice was measured beside the pick")
+        raise BadInputError(f"{case}: no advice was measured with the pick")
     picks = measured - set(advised)
     return (picks.pop(), advised[0]) if picks else None
 

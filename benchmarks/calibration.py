@@ -146,7 +146,7 @@ def kept(name: str) -> Situation:
 
 
 def of_rounds(budget: int) -> Iterator[Situation]:
-    """Yield stored runs of the strategy `rounds`, cut after so many repetitions."""
+    """Yield stored runs of the strategy `rounds`, cut after this many repetitions."""
     runs = json.loads((RUNS / "rounds.json").read_text())["runs"]
     for seed in range(SEEDS):
         yield _of_grid(seed, [Answer(*pair) for pair in runs[str(seed)][:budget]])

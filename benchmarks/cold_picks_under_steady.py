@@ -66,7 +66,7 @@ ByCase = Mapping[str, Configuration]
 
 
 class Picks(Record):
-    """Holds each campaign's recommendations by record size, frozen with the study, so that a run can go on."""
+    """Holds each campaign's recommendations by record size, frozen with the study, so that a run can resume."""
 
     cold: dict[str, dict[str, FactorValue]]
     steady: dict[str, dict[str, FactorValue]]
@@ -126,7 +126,7 @@ def begun_with(store: Store, study: Tune, campaign_id: str, picks: Picks) -> Cam
 
 
 def arms(study: Tune, case: str, picks: Picks) -> dict[str, str]:
-    """Return the ids of baseline, cold pick and steady pick; the baseline's id if nothing is recommended."""
+    """Return the IDs of baseline, cold pick and steady pick; the baseline's id if nothing is recommended."""
     baseline = study.baseline_configuration()
     return {
         BASELINE: configuration_id(baseline),

@@ -33,7 +33,7 @@ LAST_ROUND = 1
 
 
 class CountingStore(FolderStore):
-    """A folder that counts what it is asked for, and does not wait for its disk.
+    """A folder that counts its reads, and does not wait for its disk.
 
     Attributes:
         asked: Requests by kind (`reads`, `writes`, `listings`), and the names that listings gave.
@@ -108,7 +108,7 @@ def made_up_template(folder: Path) -> Campaign:
 
 
 def grown(template: Campaign, folder: Path, sizes: int) -> Campaign:
-    """Return a campaign of so many record sizes, each with the template's artifacts."""
+    """Return a campaign of this many record sizes, each with the template's artifacts."""
     study = growing_study([256 + 8 * at for at in range(sizes)])
     campaign = Campaign(study, CampaignKeys(study.name, ID), CountingStore(folder))
     of_case = re.compile(f"(?<=/){TEMPLATE}(?=[/._])")
@@ -123,7 +123,7 @@ def grown(template: Campaign, folder: Path, sizes: int) -> Campaign:
 
 
 def on_fake(step: Callable[..., Manifest], campaign: Campaign, case: str, *arguments: int) -> Manifest:
-    """Run a step that measures, with a fake load tool."""
+    """Run a step that measures, with a fake load generator."""
     with fake_testbed(campaign, case) as testbed:
         return step(campaign, case, ProducerRunner(campaign, case, testbed), *arguments)
 

@@ -5,7 +5,7 @@ written again for more and more record sizes, and each step and page is asked of
 time of this process and the objects read from the store. The exponent is that of the last step from one number of
 record sizes to the next: at 1 a row grows as the campaign does.
 
-A row that would take too long at the next number is left out there, and its exponent is that of the step before.
+A row that would take too long at the next number is skipped there, and its exponent is that of the step before.
 
 Of mapped steps (measure, optimize, confirm) the rows are of one task, so their exponent should be near 0. All that a
 task would measure lies in the store, as after a restart.
@@ -45,7 +45,7 @@ CAMPAIGNS = (1, 10, 100)
 
 
 def asked_of(campaign: Campaign) -> Iterator[tuple[str, Callable[[], object]]]:
-    """List the steps in their order, each with what it takes to run it, then the pages."""
+    """List the steps in their order, each with its arguments, then the pages."""
     store, case = campaign.store, campaign.study.cases[0]
 
     def designed() -> None:
@@ -66,7 +66,7 @@ def asked_of(campaign: Campaign) -> Iterator[tuple[str, Callable[[], object]]]:
     yield "page: progress", lambda: campaign_progress(campaign)
     yield "page: view of a record size", lambda: case_view(read_snapshot(campaign, case))
     yield "page: its intervals", lambda: intervals(read_snapshot(campaign, case))
-    yield "page: in force and checks", lambda: (versions(store, "growing", case), read_checks(store, "growing", case))
+    yield "page: settings and checks", lambda: (versions(store, "growing", case), read_checks(store, "growing", case))
     yield "step report", lambda: report.run(campaign)
 
 
@@ -88,7 +88,7 @@ def exponent(costs: list[float], sizes: list[int]) -> str:
 
 def main(
     sizes: Annotated[list[int] | None, typer.Option(min=1, help="numbers of record sizes; may be given again")] = None,
-    at_most_s: Annotated[float, typer.Option(help="a row that would take more CPU seconds is left out")] = 600.0,
+    at_most_s: Annotated[float, typer.Option(help="a row that would take more CPU seconds is skipped")] = 600.0,
 ) -> None:
     """Measure and print one table for record sizes and one for campaigns."""
     os.environ.pop("KAFKA_PARETO_MLFLOW_TRACKING_URI", None)
@@ -101,7 +101,7 @@ def main(
             campaign = grown(template, folder / str(number), number)
             for row, ask in asked_of(campaign):
                 found = costs.setdefault(row, [])
-                # A row that is left out once has no cost at the number before, either.
+                # A row that is skipped once has no cost at the number before, either.
                 if len(found) == at and (not found or found[-1][0] * number / numbers[at - 1] <= at_most_s):
                     found.append(cost_of(campaign, ask))
                     print(f"{number:,}: {row}: {found[-1][0]:.2f} CPU s", file=sys.stderr)

@@ -58,7 +58,7 @@ class Run:
 
     Attributes:
         retries: Batches that were sent again.
-        resumptions: How often it took rows for lost and read the ends of the partitions anew.
+        resumptions: How often it took rows for lost and read the ends of the partitions again.
     """
 
     started_at: str
@@ -87,7 +87,7 @@ class Bench:
     most_mib_s: float
 
     def run_round(self, at_once: int, rng: np.random.Generator) -> list[Run]:
-        """Send so many files at a time; meanwhile a broker hangs, dies and comes back."""
+        """Send this many files at a time; meanwhile a broker hangs, dies and comes back."""
         topics = [f"rows-{rng.integers(1 << 40):010x}" for _ in range(at_once)]
         for topic in topics:
             self.cluster.create_topic(topic, _PARTITIONS, _REPLICAS)

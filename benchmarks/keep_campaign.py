@@ -44,7 +44,7 @@ def main(
 
 
 def keep(campaign: Campaign, folder: Path) -> int:
-    """Write the campaign into the folder, and return how many repetitions; columns without a value are left out.
+    """Write the campaign into the folder, and return how many repetitions; columns without a value are omitted.
 
     Raises:
         ArtifactError: If it has not been reported.

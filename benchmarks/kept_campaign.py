@@ -29,7 +29,7 @@ class KeptCampaign:
     Attributes:
         repetitions: The valid ones of design and confirmation; `case` is a text.
         r2: The report's table of the surrogates' scores; `case` is empty over all record sizes.
-        estimates: The report's table of estimates beside measured values.
+        estimates: The report's table of estimates and measured values.
     """
 
     study: Tune
@@ -60,7 +60,7 @@ class KeptCampaign:
         return self._floored(baseline.loc[blocks], mean), self._floored(pick.loc[blocks], mean)
 
     def pick(self, case: str) -> str | None:
-        """Return what was measured in the gain blocks beside the baseline; None where nothing was."""
+        """Return the configuration measured with the baseline in the gain blocks; None if there is none."""
         own = self.repetitions
         own = own[(own.case == case) & (own.phase == "gain") & (own.configuration_id != self.study.baseline_id())]
         return None if own.empty else str(own.configuration_id.iloc[0])
@@ -118,5 +118,5 @@ def read_kept(folder: Path) -> KeptCampaign:
 
 
 def _level(value: object, levels: Sequence[FactorValue]) -> FactorValue:
-    """Return the level that a cell stands for: a CSV does not tell the text 1 from the number."""
+    """Return the level that a cell stands for: a CSV does not distinguish the text 1 from the number."""
     return next((level for level in levels if str(level) == str(value)), str(value))

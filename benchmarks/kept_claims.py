@@ -63,7 +63,7 @@ def outcome_of(gains: list[Gain], margin_fraction: float) -> str:
 def table_of(campaign: str) -> list[str]:
     """Return a row for each case, as Markdown: in bold what is better or worse, with the joint 95 % interval.
 
-    Below it stands how the pick's means compare with the advice that was in the same blocks.
+    Below it, the pick's means are compared with the advice in the same blocks.
     """
     study, by_case, picks = fresh_blocks(campaign)
     names = study.objective_names

@@ -104,7 +104,7 @@ def one_server(
 
 
 def bounded(rng: np.random.Generator, seconds: int, load: float, rate_s: float = 100.0, places: int = 500) -> Queue:
-    """Simulate the same server with so many places before it: a request that finds none is refused, and not logged."""
+    """Simulate the same server with this many waiting places: requests beyond them are refused, and not logged."""
     due = _arrivals(rng, [(-WARMUP_S, seconds, rate_s)])
     inside: deque[float] = deque()
     taken, passed = [], []
@@ -170,11 +170,11 @@ SCENARIOS: Mapping[str, tuple[Simulation, PipelineLabel]] = {
     "batches that take all that waits, 80 %": (partial(micro_batches, load=0.8), "stable"),
     "batches that take all that waits, 90 %": (partial(micro_batches, load=0.9), "stable"),
 }
-"""Maps each simulated pipeline to how it runs and what it is; at 500 events/s where nothing else is said."""
+"""Maps each simulated pipeline to how it runs and what it is; at 500 events/s unless stated."""
 
 
 def labels(simulation: Simulation, steady_s: int, seeds: int) -> Counter[PipelineLabel]:
-    """Count the labels of so many simulated runs."""
+    """Count the labels of this many simulated runs."""
     seconds = STEADY[steady_s] + steady_s
     queues = (simulation(np.random.default_rng(seed), seconds) for seed in range(seeds))
     return Counter(label_of(each.timeline(seconds), STEADY[steady_s], each.untaken / each.offered) for each in queues)

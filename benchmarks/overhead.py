@@ -51,7 +51,7 @@ def main(
     repetitions: Annotated[int, typer.Option(help="of each of the 12 configurations")] = 10,
     record_size: Annotated[int, typer.Option(help="in bytes")] = 1024,
 ) -> None:
-    """Measure the overhead and print it beside a plain shell loop."""
+    """Measure the overhead and print it next to a plain shell loop."""
     settings = load_settings()
     with tempfile.TemporaryDirectory(prefix="kafka-pareto-overhead-") as name:
         folder = Path(name)
@@ -69,7 +69,7 @@ def main(
     print(f"brokers {brokers}, cold bursts of 1,000 records of {record_size} B, {len(measured)} repetitions")
     print(f"outcomes                            {', '.join(sorted({r.outcome for r in measured}))}")
     print(f"measure task, wall                  {task_s:8.1f} s")
-    print(f"the load tool's own walls, summed   {tool_s:8.1f} s")
+    print(f"sum of the load generator's times   {tool_s:8.1f} s")
     print(f"task over tool                      {task_s / tool_s:8.3f}")
     print(f"plain shell loop, same commands     {loop_s:8.1f} s")
     print(f"task over shell loop                {task_s / loop_s:8.3f}")

@@ -21,7 +21,7 @@ _KIB, _MIB = 1 << 10, 1 << 20
 
 @dataclass(frozen=True)
 class Follower:
-    """A group of one consumer that follows a producer: what it is told, and how it works."""
+    """A group of one consumer that follows a producer: its settings and its work."""
 
     properties: Mapping[str, PropertyValue]
     rate_records_s: float
@@ -37,9 +37,9 @@ class Cause:
         how: How it is made, for the table.
         limit: The verdict that names it; None where a load shows only its symptom.
         symptoms: The symptoms' causes that have to be among those found.
-        producer: Properties beside those of every load.
+        producer: Properties besides those of every load.
         broker: Properties of the brokers.
-        rate_records_s: What the load tool may not exceed.
+        rate_records_s: The load generator's rate limit.
         paced_records_s: The rate of the part that follows; 0 for no such part.
         link_mbit_s: What the loopback carries.
         disk_mib_s: What the disk of the brokers writes.
@@ -83,7 +83,7 @@ CAUSES: tuple[Cause, ...] = (
         symptoms=_TOO_FAST,
         spoil=lambda made: produce_quota(made, 0.5),
     ),
-    Cause("rate_limit", "the load tool is limited to 500 records/s", "load_tool", rate_records_s=500.0),
+    Cause("rate_limit", "the load generator is limited to 500 records/s", "load_tool", rate_records_s=500.0),
     Cause("codec", "gzip", "cpu", producer={"compression.type": "gzip"}),
     Cause("busy_cores", "four processes that do nothing else take the cores", "cpu", spoil=lambda _: burning(4)),
     Cause(

@@ -65,7 +65,7 @@ class Planted:
         cause: Its name in `benchmarks.planted`.
         settings: The settings of client and topic.
         rate_limit_records_s: The load generator's rate limit.
-        values: The repetition's quantities; those without a value are left out.
+        values: The repetition's quantities; those without a value are missing.
     """
 
     cause: str
@@ -135,7 +135,7 @@ def planted_loads(causes: Sequence[Cause], repetitions: int = 1) -> Iterator[Pla
 
     Raises:
         OSError: If this machine does not allow to make it.
-        KafkaParetoError: If brokers or load tool fail.
+        KafkaParetoError: If brokers or load generator fail.
     """
     settings, first = load_settings(), causes[0]
     with ExitStack() as opened:

@@ -69,7 +69,7 @@ def slow_disk(mib_s: int, memory_mib: int = 64) -> Iterator[Path]:
 
 @contextmanager
 def limited_cores(cores: float, pids: Iterable[int]) -> Iterator[None]:
-    """Let these processes have so many cores together, as a container's limit does (control groups, version 1)."""
+    """Limit these processes to this many cores together, as a container's limit does (control groups, version 1)."""
     group = _CPU_GROUPS / f"kafka-pareto-{os.getpid()}"
     group.mkdir()
     try:
@@ -86,7 +86,7 @@ def limited_cores(cores: float, pids: Iterable[int]) -> Iterator[None]:
 
 @contextmanager
 def burning(processes: int) -> Iterator[None]:
-    """Keep so many processes busy that do nothing else."""
+    """Keep this many processes busy."""
     burners = [subprocess.Popen(tied([sys.executable, "-c", "while True: pass"])) for _ in range(processes)]
     try:
         yield
@@ -123,7 +123,7 @@ def produce_quota(brokers: Brokers, mib_s: float) -> Iterator[None]:
 
 @contextmanager
 def paused(brokers: Brokers, after_s: float, seconds: float) -> Iterator[None]:
-    """Stop all brokers for a while, so many seconds after the context was opened."""
+    """Stop all brokers for a while, this many seconds after the context was opened."""
 
     def pause() -> None:
         time.sleep(after_s)

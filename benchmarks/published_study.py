@@ -2,7 +2,7 @@
 
 Prints Tables 1 and 2 and what Figures 3 to 7 show, as Markdown, from the files that
 `python -m benchmarks.keep_campaign paper <campaign>` wrote. The published numbers are those of
-`data/published_study.json`; where the study's text gives a figure no numbers, its statement stands beside ours.
+`data/published_study.json`; where the study's text gives a figure no numbers, its statement is shown next to ours.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Compute the share of picks that miss their promised gain: `python -m benchmarks.robust_picks`.
 
-This project's pick beside those of simpler strategies, at equal budgets of repetitions, on the recorded grid of
+This project's pick against those of simpler strategies, at equal budgets of repetitions, on the recorded grid of
 `benchmarks.strategies.table` and on its noise times 1, 2 and 4 (`benchmarks.strategies.noisy_grid`). A pick has lost
 where its true balanced gain (the sum of the log-gains in throughput and p95 latency over the baseline) is at most 70 %
 of the one that it promised. Writes the table of `benchmarks/tables.md` and `benchmarks/data/robust_picks.csv`.
@@ -53,13 +53,13 @@ STRATEGIES: dict[str, Callable[[World, int], Pick]] = {
     "tournament (after DarwinGame)": tournament,
 }
 OWN = next(iter(STRATEGIES))
-WITH_A_PERSON = "the same, and a person always agrees"
+WITH_A_PERSON = "the same, always approved"
 
 
 def main(
     seeds: Annotated[int, typer.Option(help="how many, from 0 on")] = SEEDS,
-    processes: Annotated[int, typer.Option(help="how many run at once")] = 2,
-    rows: Annotated[Path | None, typer.Option(help="keep every pick here, and go on from what is there")] = None,
+    processes: Annotated[int, typer.Option(help="number of parallel processes")] = 2,
+    rows: Annotated[Path | None, typer.Option(help="keep every pick here, and resume from this file")] = None,
 ) -> None:
     """Print the table, and write it."""
     found = [] if rows is None or not rows.exists() else [pd.read_csv(rows, dtype={"noise": str})]
@@ -78,7 +78,7 @@ def main(
 
 
 def picks_of(scene_and_seed: tuple[str, str, int]) -> list[dict[str, Any]]:
-    """Return what each strategy hands over in one world, at each budget, and what it truly gains there."""
+    """Return each strategy's pick in one world, at each budget, and its true gain there."""
     baseline, noise, seed = scene_and_seed
     world, found = replace(SCENES[baseline, noise], seed=seed), []
     true_gains = world.true_gains
@@ -94,7 +94,7 @@ def picks_of(scene_and_seed: tuple[str, str, int]) -> list[dict[str, Any]]:
 
 
 def summarised(picks: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each strategy, noise and budget; this project's twice, if a person always agrees, too."""
+    """Return a row for each strategy, noise and budget; this project's twice, always approved in the second."""
     agreed = picks[picks.strategy == OWN].assign(strategy=WITH_A_PERSON, asked=False)
     rows = []
     of = ["baseline", "noise", "budget", "strategy"]

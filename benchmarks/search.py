@@ -70,9 +70,9 @@ def budgets_of(runs: Runs) -> list[int]:
 
 
 def _volumes(runs: Runs, name: str) -> dict[str, Values]:
-    """Return `measured` and `handed over`, each of shape (seeds, budgets)."""
+    """Return `measured` and `delivered`, each of shape (seeds, budgets)."""
     table, budgets = recorded_table(), budgets_of(runs)
-    kinds = {"measured": table.volume_measured, "handed over": table.volume_handed_over}
+    kinds = {"measured": table.volume_measured, "delivered": table.volume_handed_over}
     return {
         kind: np.array([
             [volume(given[:budget], seed) for budget in budgets]
@@ -85,28 +85,28 @@ def _volumes(runs: Runs, name: str) -> dict[str, Values]:
 def _report(runs: Mapping[str, Runs], found: Mapping[str, Mapping[str, Values]]) -> list[str]:
     return [
         "",
-        "Hypervolume of what was truly non-dominated among all that was measured, median (quartiles) over the seeds:",
+        "Hypervolume of the truly non-dominated measured configurations, median (quartiles) over the seeds:",
         "",
         *_table(runs, found, "measured"),
         "",
-        "The same of what the strategy would hand over: what is non-dominated by the answers that it was given:",
+        "The same for the delivered configurations, non-dominated by the strategy's own answers:",
         "",
-        *_table(runs, found, "handed over"),
+        *_table(runs, found, "delivered"),
         "",
         "Repetitions until the volume of the one shot's end is reached, each against the one shot of the same seed, at",
         f"steps of {_STEP}:",
         "",
         *_reached(runs),
         "",
-        "The project's strategy minus each other one at equal budgets, truly non-dominated of what was measured: the",
+        "The project's strategy minus each other one at equal budgets, of the truly non-dominated configurations: the",
         "mean over the ten splits with its 95 % interval (bootstrap over the splits, BCa; not adjusted for their",
         "number, and of one recording, whose splits overlap):",
         "",
         *_differences(runs, found, "measured"),
         "",
-        "The same of what is handed over:",
+        "The same for the delivered configurations:",
         "",
-        *_differences(runs, found, "handed over"),
+        *_differences(runs, found, "delivered"),
     ]
 
 
@@ -130,7 +130,7 @@ def quartiles(values: Values) -> str:
 
 def _reached(runs: Mapping[str, Runs]) -> list[str]:
     table = recorded_table()
-    kinds = {"measured": table.volume_measured, "handed over": table.volume_handed_over}
+    kinds = {"measured": table.volume_measured, "delivered": table.volume_handed_over}
     heads = " | ".join(f"{kind}: median (quartiles), seeds" for kind in kinds)
     lines = [f"| strategy | {heads} |", "|---|---|---|"]
     for name, label in LABELS.items():
@@ -177,7 +177,7 @@ def difference(paired: Values) -> str:
 def _draw(runs: Mapping[str, Runs], found: Mapping[str, Mapping[str, Values]]) -> Figure:
     figure = Figure(figsize=(10, 4.4), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
-    for axes, kind in ((left, "measured"), (right, "handed over")):
+    for axes, kind in ((left, "measured"), (right, "delivered")):
         for name, label in LABELS.items():
             budgets = budgets_of(runs[name])
             low, middle, high = np.quantile(found[name][kind], [0.25, 0.5, 0.75], axis=0)
@@ -187,8 +187,8 @@ def _draw(runs: Mapping[str, Runs], found: Mapping[str, Mapping[str, Values]]) -
         axes.set(xscale="log", xlabel="repetitions on the broker")
         axes.set_xticks([20, 40, 80, 160, 320, 640], ["20", "40", "80", "160", "320", "640"])
         axes.minorticks_off()
-    left.set(ylabel="share of the table's hypervolume", title="truly non-dominated of what was measured")
-    right.set_title("what is handed over as the front")
+    left.set(ylabel="share of the table's hypervolume", title="truly non-dominated among the measured")
+    right.set_title("delivered as the front")
     left.legend(loc="lower right", fontsize="small")
     return figure
 

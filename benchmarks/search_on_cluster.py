@@ -122,7 +122,7 @@ def run(
     fresh_blocks: int,
     progress: Progress,
 ) -> None:
-    """Run the strategies, then measure in fresh blocks what they would hand over."""
+    """Run the strategies, then measure the configurations they deliver in fresh blocks."""
     study, measure = campaign.tune, measure_on(campaign, CASE, runner, WARM_UP_REPETITIONS)
     baseline = baseline_candidate(campaign, CASE)
     searching = shown(measure, progress, "search", budget * len(names))

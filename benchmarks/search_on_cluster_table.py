@@ -18,7 +18,7 @@ from kafka_pareto.study.tune import Tune
 FRESH = "fresh"
 LABELS = {**OF_STRATEGIES, ONE_SHOT: "one shot at this budget"}
 _RESAMPLES = 2000
-_GOES_ON = "`measure` with the same seed, budget and campaign goes on with the run"
+_RESUMES = "`measure` with the same seed, budget and campaign resumes the run"
 
 Values = npt.NDArray[np.float64]
 Blocks = npt.NDArray[np.int64]
@@ -27,7 +27,7 @@ Blocks = npt.NDArray[np.int64]
 def delivered_by(table: pd.DataFrame, study: Tune) -> dict[str, list[str]]:
     """Return, for each strategy, the ids that are non-dominated by the means of its own answers.
 
-    Configurations that lost or duplicated a record, or never had a valid repetition, are not handed over.
+    Configurations that lost or duplicated a record, or never had a valid repetition, are not delivered.
     """
     own = _own_losses(table, study)
     return {name: [str(each) for each in means.index[non_dominated(means.to_numpy())]] for name, means in own.items()}
@@ -36,7 +36,7 @@ def delivered_by(table: pd.DataFrame, study: Tune) -> dict[str, list[str]]:
 def best_by(table: pd.DataFrame, study: Tune) -> dict[str, str]:
     """Return, for each strategy, the id with the least sum of both log-losses by its own answers, if any is valid.
 
-    Up to a constant, this is the sum of the losses relative to the baseline. The best is among what is handed over.
+    Up to a constant, this is the sum of the losses relative to the baseline. The best is among the delivered ones.
     """
     own = _own_losses(table, study)
     return {name: str(means.sum(axis=1).idxmin()) for name, means in own.items() if len(means)}
@@ -45,7 +45,7 @@ def best_by(table: pd.DataFrame, study: Tune) -> dict[str, str]:
 class FreshTruth:
     """Compute log-losses relative to the baseline's, from means over the fresh blocks or over a resample of them.
 
-    A block without a valid baseline is left out, since nothing can be compared in it.
+    A block without a valid baseline is excluded, since nothing can be compared in it.
 
     Raises:
         BadInputError: If the baseline is valid in no block.
@@ -96,7 +96,7 @@ def report(table: pd.DataFrame, study: Tune) -> list[str]:
     drawn = np.array([truth.shares(handed_over, blocks) for blocks in resamples])
     own = list(handed_over).index(OWN)
     lines = [
-        "| strategy | repetitions | handed over | share of the union's hypervolume | rounds minus it "
+        "| strategy | repetitions | delivered | share of the union's hypervolume | rounds minus it "
         "| its best: p95 latency | its best: throughput |",
         "|---|---|---|---|---|---|---|",
     ]
@@ -113,9 +113,9 @@ def report(table: pd.DataFrame, study: Tune) -> list[str]:
 
 
 def _require_complete(fresh: pd.DataFrame, handed_over: dict[str, list[str]]) -> None:
-    """Refuse fresh blocks that lack the baseline or a configuration that a strategy hands over."""
+    """Refuse fresh blocks that lack the baseline or a configuration that a strategy delivers."""
     if fresh.empty:
-        raise BadInputError(f"the fresh blocks are not measured yet; {_GOES_ON}")
+        raise BadInputError(f"the fresh blocks are not measured yet; {_RESUMES}")
     wanted = {"the baseline": fresh.is_baseline}
     wanted |= {each: fresh.configuration_id == each for own in handed_over.values() for each in own}
     missing = [
@@ -125,7 +125,7 @@ def _require_complete(fresh: pd.DataFrame, handed_over: dict[str, list[str]]) ->
         if not (rows & (fresh.block == block)).any()
     ]
     if missing:
-        raise BadInputError(f"the fresh blocks are not complete, without {', '.join(missing)}; {_GOES_ON}")
+        raise BadInputError(f"the fresh blocks are not complete, without {', '.join(missing)}; {_RESUMES}")
 
 
 def _notes(table: pd.DataFrame, fresh: pd.DataFrame, truth: FreshTruth) -> list[str]:
@@ -137,7 +137,7 @@ def _notes(table: pd.DataFrame, fresh: pd.DataFrame, truth: FreshTruth) -> list[
         "Hypervolume of p95 latency and throughput as logarithms relative to the baseline's, up to twice its latency "
         "and half of its throughput; means of logarithms over the fresh blocks. In brackets 95 % by the percentile "
         f"bootstrap over the blocks ({truth.blocks} of them, so rather too narrow); one run, one seed: it says nothing "
-        "of how another run would end. The share favours whoever hands over more configurations: each has another "
+        "of how another run would end. The share favors strategies that deliver more configurations: each has another "
         "chance to be on the front.",
         "Its best: the one configuration with the largest sum of log-gains by the strategy's own answers, as changes "
         "against the baseline in the fresh blocks, with 95 % intervals from differences within blocks.",

@@ -116,7 +116,7 @@ def main() -> None:
 
 
 def table(replays: Sequence[Replay]) -> Iterator[str]:
-    """Yield a row for each campaign, and what they come to."""
+    """Yield a row for each campaign, and their totals."""
     yield f"| campaign | it took [min] | {' | '.join(f'at {moment:.0%}' for moment in MOMENTS)} |"
     yield "|---" * (2 + len(MOMENTS)) + "|"
     found = {each.name: [each.at(moment) for moment in MOMENTS] for each in replays}
@@ -184,7 +184,7 @@ def _triggered(folder: Path) -> datetime | None:
 
 
 def _interrupted_s(loads: pd.DataFrame) -> pd.Series:
-    """Return for each repetition how long the campaign had stood still before it, which nobody could foresee."""
+    """Return for each repetition the unforeseeable pause of the campaign before it."""
     gaps: pd.Series = loads.stored_at.diff().dt.total_seconds().fillna(0.0)
     return gaps.where(gaps > _INTERRUPTED_S, 0.0).cumsum()
 

@@ -51,7 +51,7 @@ class Halves:
 
 
 def halves(values: Values, of_half: Callable[[Values], Values]) -> Halves:
-    """Return every cut of the repetitions into two halves; one repetition is left out if their number is odd.
+    """Return every cut of the repetitions into two halves; one repetition is dropped if their number is odd.
 
     Args:
         values: Shape (configurations, repetitions).
@@ -103,7 +103,7 @@ def throughput_cv(row: pd.Series) -> float | None:
 
 def main() -> None:
     """Print one line for each definition: across repetitions on cold bursts, within a run on steady ones."""
-    print("split-half reliability of a trial's variability, by the number of repetitions; 95 % interval beside")
+    print("split-half reliability of a trial's variability, by the number of repetitions; with 95 % interval")
     print(f"{'':62} {'a half':>26} {'3':>6} {'5':>6} {'10':>6}")
     cold = recorded_rows()
     for size, rows in cold.groupby("record_size_bytes"):

@@ -23,7 +23,7 @@ def main(
     """Print a table with a row for each campaign."""
     with clear_errors():
         print(
-            "| campaign | repetitions | wall time [s] | load tool | "
+            "| campaign | repetitions | wall time [s] | load generator | "
             + " | ".join(f"between {each}" for each in BETWEEN)
             + " |"
         )
@@ -43,15 +43,15 @@ def row(folder: Path) -> str:
         raise BadInputError(f"{path}: there is none; keep a campaign there by `python -m benchmarks.keep_campaign`")
     repetitions = pd.read_csv(path, dtype={"case": str})
     shares = wall_time_shares(repetitions)
-    texts = [f"{shares[name]:.0%}" for name in ("load tool", *BETWEEN)]
+    texts = [f"{shares[name]:.0%}" for name in ("load generator", *BETWEEN)]
     return f"| {folder.name} | {len(repetitions):,} | {shares['seconds']:,.0f} | {' | '.join(texts)} |"
 
 
 def wall_time_shares(repetitions: pd.DataFrame) -> dict[str, float]:
-    """Return the wall time in seconds, the load tool's share of it, and the shares of what lay between loads.
+    """Return the wall time in seconds, the load generator's share of it, and the shares of the gaps between loads.
 
     Args:
-        repetitions: `started_at`, `wall_s` (the load tool's own), `phase`, `round`, and `case` or the record size.
+        repetitions: `started_at`, `wall_s` (the load generator's own), `phase`, `round`, and `case` or the record size.
     """
     case = "case" if "case" in repetitions else "record_size_bytes"
     ordered = repetitions.assign(start=pd.to_datetime(repetitions.started_at, format="ISO8601")).sort_values("start")
@@ -68,7 +68,7 @@ def wall_time_shares(repetitions: pd.DataFrame) -> dict[str, float]:
     parts = (same_task, same_phase & ~same_task, ~same_phase & ~same_task)
     return {
         "seconds": seconds,
-        "load tool": float(ordered.wall_s.sum()) / seconds,
+        "load generator": float(ordered.wall_s.sum()) / seconds,
         **{name: float(gaps[part & known].sum()) / seconds for name, part in zip(BETWEEN, parts, strict=True)},
     }
 

@@ -5,7 +5,7 @@ three ways, in random order: `fresh` (a JVM and the study's warm-up for each loa
 `short` (the same, and shorter parts). Then the baseline in one JVM for many loads, fresh ones among them; then again
 and again before and after a load that fails.
 
-Each repetition is appended to the CSV. The same command goes on with an interrupted run, at the same fixed rate; what
+Each repetition is appended to the CSV. The same command resumes an interrupted run, at the same fixed rate; what
 needs one JVM from its first load to its last (drift, failures) is appended as a whole.
 """
 
@@ -64,7 +64,7 @@ Row: TypeAlias = dict[str, object]
 
 @dataclass
 class Bench:
-    """Both load tools on one testbed, and what each way of measuring sends."""
+    """Both load generators on one testbed, and the load of each method."""
 
     study: Tune
     case: str
@@ -182,7 +182,7 @@ def append_rows(file: Path, rows: list[Row], study: Tune) -> None:
 
 @contextmanager
 def open_bench(study: Tune, brokers: int, file: Path, settings: Settings) -> Iterator[Bench]:
-    """Open brokers, a topic and both load tools; the fixed rate is the file's, else as the study finds it."""
+    """Open brokers, a topic and both load generators; the fixed rate is the file's, else as the study finds it."""
     case = study.cases[0]
     with (
         tempfile.TemporaryDirectory(prefix="kafka-pareto-warm-jvm-") as folder,

@@ -83,7 +83,7 @@ def _seconds(valid: pd.DataFrame, arm: str) -> str:
     rows = valid[(valid.arm == arm) & (valid.phase == "arms")]
     return (
         f"{arm}: {len(rows)} repetitions, median {rows.seconds.median():.2f} s each "
-        f"(the load tool {rows.wall_s.median():.2f} s, its CPU time {rows.client_cpu_s.median():.2f} s)"
+        f"(the load generator {rows.wall_s.median():.2f} s, its CPU time {rows.client_cpu_s.median():.2f} s)"
     )
 
 

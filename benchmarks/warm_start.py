@@ -37,7 +37,7 @@ SEEDS = 20
 BUDGETS = (10, 20, 30, 40, 60)
 YESTERDAYS_REPETITIONS = 44
 HALF_LIFE_DAYS = 30.0
-KINDS = ("measured", "handed over")
+KINDS = ("measured", "delivered")
 STARTS = ("cold", "warm", "misled")
 _IDENTITY = {"repetition_id", "configuration_id", "is_baseline", "configuration"}
 

@@ -38,5 +38,5 @@ def test_ratios_are_within_blocks_of_the_pick_over_the_advice(kept: KeptCampaign
 
 def test_a_campaign_without_advice_is_refused(kept: KeptCampaign) -> None:
     without = kept.estimates.assign(chosen_as="best_throughput_mib_s")
-    with pytest.raises(BadInputError, match="1024: no advice was measured beside the pick"):
+    with pytest.raises(BadInputError, match="1024: no advice was measured with the pick"):
         pick_and_advice(replace(kept, estimates=without), "1024")

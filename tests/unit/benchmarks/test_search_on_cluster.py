@@ -185,7 +185,7 @@ def test_a_strategy_without_a_valid_answer_has_a_dash_for_every_figure() -> None
 def test_fresh_blocks_of_unequal_contents_are_refused_with_the_missing_ones(name: str, missing: str) -> None:
     rows = pd.concat([asked_for(FOUND), fresh_blocks(FOUND)])
     cut = rows[~((rows.asked_by == FRESH) & (rows.block == 1) & (rows.configuration_id == name))]
-    with pytest.raises(BadInputError, match=f"without {missing}; .*goes on"):
+    with pytest.raises(BadInputError, match=f"without {missing}; .*resumes"):
         report(cut, table_study())
 
 

@@ -21,7 +21,7 @@ def test_the_time_between_loads_is_split_by_its_cause() -> None:
     )
     found = wall_time_shares(table.sample(frac=1, random_state=1))
     assert found["seconds"] == 95
-    assert found["load tool"] == pytest.approx(60 / 95)
+    assert found["load generator"] == pytest.approx(60 / 95)
     between = {"repetitions of a task": 2 + 2, "tasks of a phase": 8 + 3, "phases and rounds": 20}
     assert {name: found[name] * 95 for name in BETWEEN} == pytest.approx(between)
 
@@ -30,5 +30,5 @@ def test_a_kept_campaigns_shares_add_up_to_its_time() -> None:
     from benchmarks.on_cluster import DATA
 
     found = wall_time_shares(pd.read_csv(DATA / "campaigns" / "cold_burst" / "repetitions.csv"))
-    assert found["load tool"] + sum(found[name] for name in BETWEEN) == pytest.approx(1.0)
-    assert 0.4 < found["load tool"] < 0.9
+    assert found["load generator"] + sum(found[name] for name in BETWEEN) == pytest.approx(1.0)
+    assert 0.4 < found["load generator"] < 0.9

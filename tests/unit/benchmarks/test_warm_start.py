@@ -52,13 +52,13 @@ def test_yesterdays_campaign_knows_nothing_but_its_own_block(monkeypatch: pytest
 def test_the_table_has_medians_and_paired_differences_of_both_kinds() -> None:
     volumes = np.full((len(STARTS), len(KINDS), SEEDS, len(BUDGETS)), 0.5)
     volumes[STARTS.index("warm")] += 0.25
-    volumes[STARTS.index("misled"), KINDS.index("handed over")] -= 0.125
+    volumes[STARTS.index("misled"), KINDS.index("delivered")] -= 0.125
     lines = report(volumes)
 
     assert lines[2].startswith("| measured: cold, warm, misled (medians) | 0.500, 0.750, 0.500 |")
     assert lines[3].startswith("| measured: warm minus cold | +0.250 |")
     assert lines[4].startswith("| measured: misled minus cold | +0.000 |")
-    assert lines[7].startswith("| handed over: misled minus cold | -0.125 |")
+    assert lines[7].startswith("| delivered: misled minus cold | -0.125 |")
 
 
 def test_a_section_is_written_between_its_own_markers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from tests.browser.conftest import Explorer, Visitor
 from tests.browser.test_explorer import CASE, best_id, open_view
 from tests.tasks.accepting import durable_id, recommend
 from tests.tasks.report_campaign import CAMPAIGN
-from tests.unit.embedded.test_rollout import put_in_force
+from tests.unit.embedded.test_rollout import activate
 
 pytestmark = pytest.mark.studies
 
@@ -74,7 +74,7 @@ def test_a_move_that_somebody_else_forestalled_says_so_though_airflow_once_did_n
     open_view(explorer, visitor)
     page.locator("#activate-best").get_by_role("button").click()
     expect(dialog).to_contain_text("Changes from the baseline")
-    put_in_force(explorer.store, "paper", CASE)
+    activate(explorer.store, "paper", CASE)
     dropped: list[str] = []
 
     def drop_once(route: Route) -> None:

@@ -392,7 +392,7 @@ def test_without_a_tracking_uri_nothing_is_tracked(tmp_path: Path, monkeypatch: 
 def test_the_checks_of_a_study_are_one_run_with_a_step_each_however_often_one_is_compared(
     client: MlflowClient, tmp_path: Path
 ) -> None:
-    checking.put_in_force(checking.confirmed(tmp_path))
+    checking.activate(checking.confirmed(tmp_path))
     found = [checking.checked(tmp_path, "k1"), checking.checked(tmp_path, "k2", checking.slower(0.5))]
     checking.outcome(tmp_path, "k2")
 

@@ -17,7 +17,7 @@ from kafka_pareto.campaign.keys import CheckKeys, InForceKeys
 from kafka_pareto.drift.check_records import Check, CheckedCase
 from kafka_pareto.storage.folder_store import FolderStore
 from tests.dags.conftest import PROJECT
-from tests.unit.embedded.test_rollout import put_in_force
+from tests.unit.embedded.test_rollout import activate
 
 pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("airflow_database")]
 
@@ -55,19 +55,19 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
         (folder / "studies").mkdir()
         for study in ("there", "moved", "early"):
             (folder / "studies" / f"{study}.yaml").write_text("cluster: {name: berlin}")
-        _write_what_has_moved(store)
+        _write_moved_studies(store)
         purge_cached_app()
         yield TestClient(create_app(), base_url="http://127.0.0.1", follow_redirects=False)
 
 
-def _write_what_has_moved(store: FolderStore) -> None:
+def _write_moved_studies(store: FolderStore) -> None:
     """A study that was of the installation's own cluster before, and one whose version does not name its cluster."""
     in_berlin = b"kind: tune\ncluster:\n  name: berlin\n"
     for campaign, head in (("moved/c1", b"kind: tune\n"), ("moved/b1", in_berlin), ("early/b1", in_berlin)):
         store.put(f"{campaign}/study.yaml", head)
-    put_in_force(store, "moved", CASE, version=1, campaign="c1", cluster="")
-    put_in_force(store, "moved", CASE, version=2, campaign="b1", cluster="berlin")
-    unnamed = put_in_force(store, "early", CASE, campaign="b1").model_dump(mode="json", exclude={"cluster"})
+    activate(store, "moved", CASE, version=1, campaign="c1", cluster="")
+    activate(store, "moved", CASE, version=2, campaign="b1", cluster="berlin")
+    unnamed = activate(store, "early", CASE, campaign="b1").model_dump(mode="json", exclude={"cluster"})
     store.put(InForceKeys("early", CASE).version(1), json.dumps(unnamed).encode())
     for check, head in (("c2", b"kind: tune\n"), ("b2", in_berlin)):
         keys = CheckKeys("moved", check)

@@ -24,7 +24,7 @@ from kafka_pareto_embedded.runs.rollout import roll_back
 from kafka_pareto_embedded.runs.run import run_campaign
 from kafka_pareto_embedded.stack.stack import Stack
 from tests.dags.serving import Served
-from tests.unit.embedded.test_rollout import FolderStack, put_in_force
+from tests.unit.embedded.test_rollout import FolderStack, activate
 
 pytestmark = [pytest.mark.studies, pytest.mark.timeout(300)]
 
@@ -153,7 +153,7 @@ def test_a_run_that_airflow_refuses_leaves_no_client_configuration(
 def test_the_rollback_is_followed_to_its_notice_and_the_active_settings(
     airflow: Served, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    put_in_force(FolderStore(airflow.store), "paper", "1024")
+    activate(FolderStore(airflow.store), "paper", "1024")
     reason = "$(it) 'was' \"worse\"; --study=x {{ 1 + 1 }}"
     stack = FolderStack(airflow.stack.state, airflow.stack.ports, airflow.store)
     assert roll_back(RollBackRequest(study="paper", case="1024", reason=reason), stack).exit_code == 0

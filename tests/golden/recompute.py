@@ -66,7 +66,7 @@ class Recomputing:
         """Everything that is new, different or gone since the beginning."""
         now = {key: self.store.get(key) for key in self.store.keys("")}
         changed = {key: content for key, content in now.items() if self._before.get(key) != content}
-        found = {key: as_text(key, content) for key, content in changed.items() if not _is_left_out(key)}
+        found = {key: as_text(key, content) for key, content in changed.items() if not _is_excluded(key)}
         found |= {key: "<deleted>\n" for key in self._before if key not in now}
         return {key: without_moments(text) for key, text in {**self._manifests, **found}.items()}
 
@@ -255,7 +255,7 @@ def _texts(folder: Path) -> Texts:
     return {path.relative_to(folder).as_posix().removesuffix(".txt"): path.read_text("utf-8") for path in paths}
 
 
-def _is_left_out(key: str) -> bool:
+def _is_excluded(key: str) -> bool:
     return any(fnmatch.fnmatch(key, pattern) for pattern in _NOT_COMPARED)
 
 

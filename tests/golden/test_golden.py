@@ -56,7 +56,7 @@ def with_differences(part: str, stored: Texts, differences: list[Difference]) ->
     return texts
 
 
-def told(part: str, wanted: Texts, found: Texts) -> str:
+def differences_text(part: str, wanted: Texts, found: Texts) -> str:
     """Lists the first differences of the first artifacts that differ."""
     differing = [key for key in sorted({*wanted, *found}) if wanted.get(key) != found.get(key)]
     lines = [f"{part}: {len(differing)} of {len({*wanted, *found})} artifacts differ"]
@@ -73,7 +73,7 @@ def compare(part: str, found: Texts) -> None:
     wanted = with_differences(part, expected(part), INTENDED_DIFFERENCES)
     assert wanted, f"nothing is stored of {part}"
     if wanted != found:
-        pytest.fail(told(part, wanted, found), pytrace=False)
+        pytest.fail(differences_text(part, wanted, found), pytrace=False)
 
 
 @pytest.fixture(autouse=True)
@@ -120,7 +120,7 @@ def test_an_intended_difference_changes_only_its_own_place_in_the_expected_resul
 
 @pytest.mark.fast
 def test_a_difference_is_shown_with_its_file_and_both_lines() -> None:
-    text = told("decided", {"k/decision.json": "a\nold\n", "gone": "x"}, {"k/decision.json": "a\nnew\n"})
+    text = differences_text("decided", {"k/decision.json": "a\nold\n", "gone": "x"}, {"k/decision.json": "a\nnew\n"})
 
     assert "2 of 2 artifacts differ" in text
     assert "--- expected/decided/k/decision.json.txt" in text

@@ -102,7 +102,7 @@ def recommend(campaign: Campaign, configuration_id: str, case: str = CASE) -> No
     )
 
 
-def told(campaign: Campaign, form: str = "producer.properties", case: str = CASE) -> dict[str, str]:
+def exported(campaign: Campaign, form: str = "producer.properties", case: str = CASE) -> dict[str, str]:
     """Read the active settings from a client's file."""
     return parse_properties(campaign.store.get(f"_in_force/{STUDY}/{case}/{form}").decode())
 

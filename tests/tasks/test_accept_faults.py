@@ -25,11 +25,11 @@ from tests.tasks.accepting import (
     accepted,
     decision_of,
     durable_id,
+    exported,
     in_store,
     newest,
     other_id,
     pick,
-    told,
 )
 
 pytestmark = [pytest.mark.fast, pytest.mark.slow]
@@ -67,14 +67,14 @@ def test_after_a_kill_between_version_and_files_the_retry_adds_the_files_alone(c
     assert campaign.store.tag(f"_in_force/{STUDY}/{CASE}/producer.properties") is None
     manifest = accepted(campaign, wanted)
     assert (len(versions(campaign.store, STUDY, CASE)), manifest.cases) == (1, [CASE])
-    assert told(campaign)["batch.size"] == str(newest(campaign).properties["batch.size"])
+    assert exported(campaign)["batch.size"] == str(newest(campaign).properties["batch.size"])
 
 
 def test_a_refused_run_of_the_other_step_repairs_the_files_too(campaign: Campaign) -> None:
     killed_between_version_and_files(campaign, Wanted())
     with pytest.raises(BadInputError):
         roll_back.run(campaign.store, STUDY, OTHER_CASE)
-    assert told(campaign)["batch.size"] == str(newest(campaign).properties["batch.size"])
+    assert exported(campaign)["batch.size"] == str(newest(campaign).properties["batch.size"])
 
 
 def test_a_record_size_that_cannot_be_read_blocks_itself_alone(campaign: Campaign) -> None:
@@ -131,7 +131,7 @@ def test_of_two_concurrent_runs_one_wins_and_the_other_is_asked_to_look_again(ca
     [error] = [text for text in outcomes if text != winner]
     assert "versions/00001.json: was written in the meantime; review the active settings for 65,636 B" in error
     assert [settings.configuration_id for settings in versions(campaign.store, STUDY, CASE)] == [winner]
-    assert told(campaign)["batch.size"] == str(newest(campaign).properties["batch.size"])
+    assert exported(campaign)["batch.size"] == str(newest(campaign).properties["batch.size"])
 
 
 class Overtaken(FolderStore):
@@ -147,8 +147,8 @@ class Overtaken(FolderStore):
 def test_files_that_were_overtaken_while_they_were_written_end_as_the_newest_version(campaign: Campaign) -> None:
     accepted(in_store(campaign, Overtaken(campaign.store._folder)), Wanted())
     assert newest(campaign).is_baseline
-    assert told(campaign)["linger.ms"] == str(newest(campaign).properties["linger.ms"])
-    assert told(campaign)["linger.ms"] != str(decision_of(campaign).recommended_properties["linger.ms"])
+    assert exported(campaign)["linger.ms"] == str(newest(campaign).properties["linger.ms"])
+    assert exported(campaign)["linger.ms"] != str(decision_of(campaign).recommended_properties["linger.ms"])
 
 
 class OvertakenAndKilled(Overtaken):
@@ -176,7 +176,7 @@ def test_a_file_that_a_killed_writer_left_behind_is_written_at_the_next_reading(
     roll_back.run(campaign.store, STUDY, CASE)
     for name, content in stale.items():
         campaign.store.put(f"_in_force/{STUDY}/{CASE}/{name}", content)
-    assert told(campaign)["linger.ms"] == str(decision_of(campaign).recommended_properties["linger.ms"])
+    assert exported(campaign)["linger.ms"] == str(decision_of(campaign).recommended_properties["linger.ms"])
 
     settings = active_settings_with_files(campaign.store, STUDY, CASE)
 

@@ -31,11 +31,11 @@ from tests.tasks.accepting import (
     change_trial,
     decision_of,
     durable_id,
+    exported,
     newest,
     other_id,
     pick,
     recommend,
-    told,
     trials_of,
 )
 
@@ -128,7 +128,7 @@ def test_each_file_has_the_newest_version_and_its_origin(campaign: Campaign, for
 def test_the_properties_file_agrees_with_the_report(campaign: Campaign) -> None:
     accepted(campaign, Wanted())
     wanted = decision_of(campaign).recommended_properties
-    assert told(campaign) == {name: property_text(value) for name, value in wanted.items()}
+    assert exported(campaign) == {name: property_text(value) for name, value in wanted.items()}
 
 
 def test_a_retried_request_adds_no_version_and_announces_the_same(campaign: Campaign) -> None:
@@ -223,7 +223,7 @@ def test_a_pick_whose_harm_is_not_excluded_comes_into_force_on_a_persons_word_al
     assert (newest(campaign).came_by, newest(campaign).gains) == ("picked", decision_of(campaign).gains)
 
 
-def beside_version_1(campaign: Campaign, **changes: Any) -> ActiveReference:
+def compared_to_version_1(campaign: Campaign, **changes: Any) -> ActiveReference:
     """Return the active settings as a campaign that measured them records them."""
     settings = newest(campaign)
     names = ("version", "campaign", "configuration_id", "configuration", "properties", "durability")
@@ -235,7 +235,7 @@ def test_gains_are_stated_over_the_version_that_was_measured_and_over_the_baseli
 ) -> None:
     accepted(campaign, Wanted())
     gains = decision_of(another).gains
-    change_decision(another, newest_version=1, in_force=beside_version_1(another), gains_over_baseline=gains)
+    change_decision(another, newest_version=1, in_force=compared_to_version_1(another), gains_over_baseline=gains)
     _, text = notice_of(accepted(another, Wanted()))
     assert (newest(another).version, newest(another).compared_with_version) == (2, 1)
     assert "Compared with version 1 in fresh blocks: p95 latency" in text
@@ -267,7 +267,7 @@ def test_replacing_active_settings_that_break_a_current_constraint_needs_approva
     campaign: Campaign, another: Campaign, verdict: str
 ) -> None:
     accepted(campaign, Wanted())
-    broken = beside_version_1(another, durability_accepted=False)
+    broken = compared_to_version_1(another, durability_accepted=False)
     change_decision(another, newest_version=1, in_force=broken, verdict=verdict)
     kind, text = notice_of(accepted(another, Wanted()))
     assert (kind, newest(another).version) == ("needs_approval", 1)
@@ -381,8 +381,8 @@ def test_the_question_shows_the_overrides_and_trade_offs_of_approving(campaign: 
         "  Changed: no settings; confirmed by a newer campaign.",
     ]
     accepted(campaign, Wanted(case=CASE, configuration=durable_id(campaign), by="alice"))
-    told = approval_text(CASE, newest(campaign), baseline, new, compared_with_version=1)
-    assert told.splitlines() == [
+    question = approval_text(CASE, newest(campaign), baseline, new, compared_with_version=1)
+    assert question.splitlines() == [
         f"65,636 B: approving replaces version 1, accepted from campaign {campaign.keys.campaign} by alice.",
         "  Changed: acks all -> 1.",
         "  WARNING: weaker durability guarantee: acks_1 instead of acks_all_idempotent.",

@@ -15,7 +15,7 @@ from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.rollout.versions import active_settings, add_version, versions
 from kafka_pareto.steps import roll_back
 from kafka_pareto.storage.folder_store import FolderStore
-from tests.tasks.accepting import CASE, STUDY, accepted, change_trial, durable_id, other_id, pick, told, trials_of
+from tests.tasks.accepting import CASE, STUDY, accepted, change_trial, durable_id, exported, other_id, pick, trials_of
 from tests.tasks.report_campaign import CAMPAIGN
 
 pytestmark = pytest.mark.fast
@@ -47,7 +47,7 @@ def test_the_step_changes_the_settings_shown_on_its_button(campaign: Campaign) -
         said = moving(campaign, name)
         assert said.refused == ""
         accepted(campaign, pick(name))
-        after = told(campaign)
+        after = exported(campaign)
         for change in said.changes:
             assert change.after.replace(",", "") == after[change.name]
         unchanged = {*after} - {change.name for change in said.changes}

@@ -12,7 +12,7 @@ from kafka_pareto.errors import ArtifactError, BadInputError
 from kafka_pareto.rollout.versions import ActiveSettings, versions
 from kafka_pareto.steps import roll_back
 from kafka_pareto.study.options import Wanted
-from tests.tasks.accepting import CASE, OTHER_CASE, STUDY, accepted, accepting_campaign, durable_id, other_id, told
+from tests.tasks.accepting import CASE, OTHER_CASE, STUDY, accepted, accepting_campaign, durable_id, exported, other_id
 
 pytestmark = pytest.mark.fast
 
@@ -37,7 +37,7 @@ def test_it_adds_a_version_with_the_settings_of_the_one_before(campaign: Campaig
     assert (third.version, third.came_by) == (3, "rolled_back")
     assert (third.accepted_by, third.reason) == ("bob", "too many retries")
     assert (third.campaign, third.gains, third.fingerprint) == (first.campaign, first.gains, first.fingerprint)
-    assert told(campaign)["batch.size"] == str(first.properties["batch.size"])
+    assert exported(campaign)["batch.size"] == str(first.properties["batch.size"])
 
 
 def test_a_further_one_goes_further_back_and_the_last_leads_to_the_baseline(campaign: Campaign) -> None:

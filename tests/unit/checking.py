@@ -66,7 +66,7 @@ def tuned(folder: Path, check_id: str) -> None:
     FolderStore(folder).put(CampaignKeys(study_of().name, check_id).report("cards.json"), b"{}")
 
 
-def put_in_force(campaign: Campaign, version: int = 1, **changes: Any) -> ActiveSettings:
+def activate(campaign: Campaign, version: int = 1, **changes: Any) -> ActiveSettings:
     """The campaign's winner as the next version."""
     study = campaign.study
     settings = ActiveSettings(

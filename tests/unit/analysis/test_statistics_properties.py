@@ -50,7 +50,7 @@ def holds_for(
     return lambda test: settings(deadline=None, **changes)(given(*strategies)(test))
 
 
-def rounded_anew(values: np.ndarray) -> np.ndarray:
+def rounded_differently(values: np.ndarray) -> np.ndarray:
     """The same values, rounded differently."""
     return np.array([(each * 3.0) / 7.0 / 3.0 * 7.0 for each in values])
 
@@ -79,7 +79,7 @@ def test_sides_in_proportion_have_no_interval_and_the_p_value_of_their_signs(bas
 
 @holds_for(samples())
 def test_equal_sides_that_round_differently_are_no_change(values: np.ndarray):
-    assert np.isnan(mean_change(values, rounded_anew(values)).p_value)
+    assert np.isnan(mean_change(values, rounded_differently(values)).p_value)
 
 
 @holds_for(pairs(), factor)
@@ -117,7 +117,7 @@ def test_effect_sizes_depend_on_neither_unit_nor_offset(
 
 @holds_for(value, st.integers(2, 12), factor)
 def test_two_sides_without_any_spread_have_no_effect_size(one: float, blocks: int, times: float):
-    baseline = np.array([one] * (blocks - 1) + [rounded_anew(np.array([one]))[0]])
+    baseline = np.array([one] * (blocks - 1) + [rounded_differently(np.array([one]))[0]])
     beside = effect_sizes(baseline, baseline * times)
     assert np.isnan([beside.hedges_g, beside.cliffs_delta]).all()
 
@@ -140,7 +140,7 @@ def test_a_cv_is_none_of_rounding_and_none_of_the_unit(values: np.ndarray, times
 
 @holds_for(samples())
 def test_values_that_only_round_differently_share_a_rank(values: np.ndarray):
-    both = dense_ranks(np.concatenate([values, rounded_anew(values)]))
+    both = dense_ranks(np.concatenate([values, rounded_differently(values)]))
     assert (both[: len(values)] == both[len(values) :]).all()
     assert (dense_ranks(values) == stats.rankdata(values, method="dense") - 1).all() or has_close_values(values)
 
@@ -188,7 +188,7 @@ def test_a_check_in_two_parts_is_pooled_to_the_whole(sides: tuple[np.ndarray, np
 
 @holds_for(value, st.integers(MINIMUM_REPETITIONS, 20), st.integers(1, 11), max_examples=20)
 def test_a_sentinel_that_only_rounds_differently_has_not_moved(one: float, number: int, step: int):
-    values = np.array([one] * step + [rounded_anew(np.array([one]))[0]] * (number - step))
+    values = np.array([one] * step + [rounded_differently(np.array([one]))[0]] * (number - step))
     series = []
     for at, each in enumerate(values.tolist()):
         when = {"repetition_id": f"b{at:03d}", "started_at": f"2026-11-21T10:{at:02d}:00+00:00"}

@@ -17,7 +17,7 @@ from kafka_pareto_cli.app import app
 from kafka_pareto_cli.replies import replying
 from kafka_pareto_embedded.bootstrap.ports import VARIABLES
 from kafka_pareto_embedded.terminal.reply import Reply
-from tests.unit.embedded.test_rollout import put_in_force
+from tests.unit.embedded.test_rollout import activate
 
 pytestmark = pytest.mark.fast
 
@@ -122,7 +122,7 @@ def test_bad_input_is_an_error_object(arguments: list[str]) -> None:
 
 
 def test_a_rollback_replies_with_the_active_settings(tmp_path: Path) -> None:
-    put_in_force(FolderStore(tmp_path / "store"), "steady", "8192")
+    activate(FolderStore(tmp_path / "store"), "steady", "8192")
     code, reply, said = replied("rollback", "steady", "--record-size", "8192", "--store", str(tmp_path / "store"))
     assert (code, list(reply)) == (0, ["active"])
     assert (reply["active"]["version"], reply["active"]["is_baseline"]) == (2, True)

@@ -37,7 +37,7 @@ def stack(tmp_path: Path) -> FolderStack:
     return FolderStack(tmp_path, Ports(), tmp_path / "store")
 
 
-def put_in_force(store: FolderStore, study: str, case: str, **changes: object) -> ActiveSettings:
+def activate(store: FolderStore, study: str, case: str, **changes: object) -> ActiveSettings:
     """A first version for this record size, picked by a user."""
     fingerprint = Fingerprint(
         system={
@@ -84,7 +84,7 @@ def put_in_force(store: FolderStore, study: str, case: str, **changes: object) -
 @pytest.fixture
 def store(tmp_path: Path) -> FolderStore:
     store = FolderStore(tmp_path / "store")
-    put_in_force(store, "steady", "8192")
+    activate(store, "steady", "8192")
     return store
 
 

@@ -68,7 +68,7 @@ def decision_and_blocks() -> tuple[Decision, list[Repetition]]:
     return decision, told
 
 
-def told_by(**pick: float | None) -> Breakdown:
+def breakdown_of(**pick: float | None) -> Breakdown:
     """Return the defaults against a pick that differs only in these figures."""
     decision, blocks = decision_and_blocks()
     own = decision.pick_configuration_id
@@ -115,16 +115,16 @@ def test_without_the_clients_metrics_there_is_no_breakdown():
 
 
 def test_the_table_omits_values_no_client_reported():
-    rows = breakdown_rows(told_by(), "baseline", "pick")
+    rows = breakdown_rows(breakdown_of(), "baseline", "pick")
     assert rows[0] == ("Latency breakdown (medians)", "baseline", "pick")
     labels = [row[0] for row in rows]
     assert "records per request" in labels
     assert "records resent" not in labels
-    assert "records resent" in [row[0] for row in breakdown_rows(told_by(record_retries=3.0), "baseline", "pick")]
+    assert "records resent" in [row[0] for row in breakdown_rows(breakdown_of(record_retries=3.0), "baseline", "pick")]
 
 
 def test_longer_in_the_accumulator_and_a_faster_response_are_a_trade_off():
-    said = explanation(told_by(queue_time_avg_ms=10.733, request_latency_avg_ms=0.5))
+    said = explanation(breakdown_of(queue_time_avg_ms=10.733, request_latency_avg_ms=0.5))
     assert said == ["Records wait 9 ms longer in the accumulator, but broker responses take 0.616 ms less."]
 
 
@@ -157,4 +157,4 @@ def test_a_shorter_wait_for_buffer_space_is_reported():
     ],
 )
 def test_a_small_difference_is_not_made_a_reason(little: dict[str, float]):
-    assert explanation(told_by(**little)) == ["The client's metrics show no relevant difference."]
+    assert explanation(breakdown_of(**little)) == ["The client's metrics show no relevant difference."]

@@ -17,13 +17,13 @@ from kafka_pareto.storage.folder_store import FolderStore
 from tests.fakes import FakeCluster, FakeLoadTool, fake_testbed
 from tests.unit.checking import (
     WINNER_ID,
+    activate,
     begin,
     checked,
     confirmed,
     measure,
     opened,
     outcome,
-    put_in_force,
     slower,
     study_of,
     tuned,
@@ -51,7 +51,7 @@ def test_without_active_settings_nothing_is_measured_or_tuned(tmp_path: Path, ca
 
 @pytest.mark.slow
 def test_an_unchanged_cluster_is_compared_with_the_campaign_that_confirmed_it_and_not_tuned_again(tmp_path: Path):
-    put_in_force(confirmed(tmp_path))
+    activate(confirmed(tmp_path))
     found = checked(tmp_path, "k1")
     assert (found.outcome, found.tune, found.compared_with, found.version) == ("unchanged", False, "campaign c1", 1)
     assert [change.objective for change in found.changes] == ["p95_latency_ms", "throughput_mib_s"]
@@ -59,20 +59,20 @@ def test_an_unchanged_cluster_is_compared_with_the_campaign_that_confirmed_it_an
 
 
 def test_a_check_writes_files_of_the_checked_settings_missing_after_a_killed_writer(tmp_path: Path):
-    settings = put_in_force(confirmed(tmp_path))
+    settings = activate(confirmed(tmp_path))
     begin(tmp_path, "k1")
     stored = FolderStore(tmp_path).get(InForceKeys("quick", CASE).file("producer.properties")).decode()
     assert stored == file_of(settings, "producer.properties")
 
 
 def test_a_slower_machine_is_not_drift(tmp_path: Path):
-    put_in_force(confirmed(tmp_path))
+    activate(confirmed(tmp_path))
     assert checked(tmp_path, "k1", slower(0.6, winner_alone=False)).outcome == "unchanged"
 
 
 @pytest.mark.slow
 def test_a_gain_that_shrank_is_drift_and_is_tuned_again_under_the_checks_id(tmp_path: Path):
-    put_in_force(confirmed(tmp_path))
+    activate(confirmed(tmp_path))
     found = checked(tmp_path, "k1", slower(0.5))
     assert (found.outcome, found.tune) == ("drifted", True)
     assert [change.objective for change in found.changes if change.drifted] == ["throughput_mib_s"]
@@ -92,7 +92,7 @@ def test_a_gain_that_shrank_is_drift_and_is_tuned_again_under_the_checks_id(tmp_
 @pytest.mark.slow
 def test_a_study_in_rounds_is_tuned_again_with_known_trials_and_asks_for_approval_if_configured(tmp_path: Path):
     study = study_of(strategy="rounds", retune={"blocks": 6, "approval": True})
-    put_in_force(confirmed(tmp_path, study))
+    activate(confirmed(tmp_path, study))
     checked(tmp_path, "k1", slower(0.5), study)
     tune = check_compare.run(opened(tmp_path, "k1")).event["tune"]
     assert isinstance(tune, dict)
@@ -101,7 +101,7 @@ def test_a_study_in_rounds_is_tuned_again_with_known_trials_and_asks_for_approva
 
 @pytest.mark.slow
 def test_a_drift_that_was_answered_is_not_found_again_as_long_as_nothing_else_changes(tmp_path: Path):
-    put_in_force(confirmed(tmp_path))
+    activate(confirmed(tmp_path))
     checked(tmp_path, "k1", slower(0.5))
     again = checked(tmp_path, "k2", slower(0.5))
     assert (again.outcome, again.compared_with) == ("drifted", "campaign c1"), "no tuning has ended yet"
@@ -113,16 +113,16 @@ def test_a_drift_that_was_answered_is_not_found_again_as_long_as_nothing_else_ch
 
 @pytest.mark.slow
 def test_new_active_settings_are_compared_with_their_own_campaign(tmp_path: Path):
-    put_in_force(confirmed(tmp_path))
+    activate(confirmed(tmp_path))
     checked(tmp_path, "k1", slower(0.5))
-    put_in_force(confirmed(tmp_path, campaign_id="c2"), version=2)
+    activate(confirmed(tmp_path, campaign_id="c2"), version=2)
     found = checked(tmp_path, "k2")
     assert (found.outcome, found.compared_with, found.version) == ("unchanged", "campaign c2", 2)
 
 
 @pytest.mark.slow
 def test_settings_without_gain_blocks_are_compared_with_their_first_check(tmp_path: Path):
-    put_in_force(confirmed(tmp_path, gain_blocks=False), came_by="picked")
+    activate(confirmed(tmp_path, gain_blocks=False), came_by="picked")
     first = checked(tmp_path, "k1")
     assert (first.outcome, first.compared_with) == ("reference", "")
     second = checked(tmp_path, "k2")
@@ -132,7 +132,7 @@ def test_settings_without_gain_blocks_are_compared_with_their_first_check(tmp_pa
 
 @pytest.mark.slow
 def test_lost_records_are_drift_whatever_the_speed(tmp_path: Path):
-    put_in_force(confirmed(tmp_path))
+    activate(confirmed(tmp_path))
 
     def spoil(tool: FakeLoadTool) -> None:
         def lose(request: LoadRequest) -> None:
@@ -147,13 +147,13 @@ def test_lost_records_are_drift_whatever_the_speed(tmp_path: Path):
 
 
 def test_an_active_baseline_has_nothing_to_be_compared_with(tmp_path: Path):
-    put_in_force(confirmed(tmp_path), is_baseline=True)
+    activate(confirmed(tmp_path), is_baseline=True)
     assert begin(tmp_path, "k1") == []
     assert outcome(tmp_path, "k1").outcome == "baseline_in_force"
 
 
 def test_another_kafka_is_tuned_again_without_measuring_and_once_only(tmp_path: Path):
-    put_in_force(confirmed(tmp_path))
+    activate(confirmed(tmp_path))
     assert begin(tmp_path, "k1", cluster=UpgradedCluster()) == []
     found = outcome(tmp_path, "k1")
     assert (found.outcome, found.tune) == ("not_comparable", True)
@@ -165,14 +165,14 @@ def test_another_kafka_is_tuned_again_without_measuring_and_once_only(tmp_path: 
 
 
 def test_a_baseline_that_was_changed_in_the_study_is_tuned_again_without_measuring(tmp_path: Path):
-    put_in_force(confirmed(tmp_path))
+    activate(confirmed(tmp_path))
     assert begin(tmp_path, "k1", study_of(baseline={"linger.ms": 20})) == []
     assert outcome(tmp_path, "k1").reasons == ["baseline.linger.ms: 5 then, 20 now"]
 
 
 @pytest.mark.slow
 def test_a_record_size_that_the_study_has_gained_since_the_last_check_is_tuned(tmp_path: Path):
-    put_in_force(confirmed(tmp_path))
+    activate(confirmed(tmp_path))
     checked(tmp_path, "k1")
     begin(tmp_path, "k2", study_of(record_sizes_bytes=[int(CASE), 65636]))
     measure(tmp_path, "k2")
@@ -189,7 +189,7 @@ def test_a_record_size_that_the_study_has_gained_since_the_last_check_is_tuned(t
 
 
 def test_a_campaign_of_fewer_record_sizes_than_the_study_has_is_not_taken_for_a_change(tmp_path: Path):
-    put_in_force(confirmed(tmp_path))
+    activate(confirmed(tmp_path))
     assert begin(tmp_path, "k1", study_of(record_sizes_bytes=[int(CASE), 65636])) == [CASE]
 
 
@@ -197,7 +197,7 @@ def test_a_check_sends_the_campaigns_load(tmp_path: Path):
     campaign = confirmed(tmp_path)
     few = Sizing(records=321, warmup_records=0, throughput_limit_records_s=None)
     campaign.write_record(campaign.keys.sizing(CASE), few)
-    put_in_force(campaign)
+    activate(campaign)
     sent: list[int] = []
     begin(tmp_path, "k1")
     measure(tmp_path, "k1", lambda tool: setattr(tool, "before_run", lambda request: sent.append(request.records)))
@@ -206,7 +206,7 @@ def test_a_check_sends_the_campaigns_load(tmp_path: Path):
 
 @pytest.mark.slow
 def test_a_check_that_was_killed_measures_on_where_it_stopped(tmp_path: Path):
-    put_in_force(confirmed(tmp_path))
+    activate(confirmed(tmp_path))
     begin(tmp_path, "k1")
     begun = opened(tmp_path, "k1")
 
@@ -227,14 +227,14 @@ def test_a_check_that_was_killed_measures_on_where_it_stopped(tmp_path: Path):
 
 @pytest.mark.slow
 def test_a_stored_decision_is_not_made_again(tmp_path: Path):
-    put_in_force(confirmed(tmp_path))
+    activate(confirmed(tmp_path))
     first = checked(tmp_path, "k1", slower(0.5))
-    put_in_force(confirmed(tmp_path, campaign_id="c2"), version=2)
+    activate(confirmed(tmp_path, campaign_id="c2"), version=2)
     assert outcome(tmp_path, "k1") == first
 
 
 def test_a_record_size_that_is_not_measured_cannot_be(tmp_path: Path):
-    put_in_force(confirmed(tmp_path), is_baseline=True)
+    activate(confirmed(tmp_path), is_baseline=True)
     begin(tmp_path, "k1")
     with pytest.raises(BadInputError, match="does not measure this case"):
         measure(tmp_path, "k1")
@@ -242,7 +242,7 @@ def test_a_record_size_that_is_not_measured_cannot_be(tmp_path: Path):
 
 def test_a_cluster_that_is_not_ours_is_checked_only_where_the_study_names_it_with_consent(tmp_path: Path):
     cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 100.0, "ceiling_gib": 9.0, "consent": True}
-    put_in_force(confirmed(tmp_path, study_of(cluster=cluster)))
+    activate(confirmed(tmp_path, study_of(cluster=cluster)))
     with pytest.raises(BadInputError, match=r"confirmed on b:9092; name that cluster in the study"):
         begin(tmp_path, "k1")
     with pytest.raises(PlanError, match="consent"):
@@ -252,7 +252,7 @@ def test_a_cluster_that_is_not_ours_is_checked_only_where_the_study_names_it_wit
 
 @pytest.mark.slow
 def test_the_history_of_a_record_size_marks_where_its_level_was_left(tmp_path: Path):
-    put_in_force(confirmed(tmp_path))
+    activate(confirmed(tmp_path))
     for name, factor in {"k1": 1.0, "k2": 0.5, "k3": 1.0}.items():
         checked(tmp_path, name, slower(factor))
     history = read_checks(FolderStore(tmp_path), "quick", CASE)
@@ -265,7 +265,7 @@ def test_the_history_of_a_record_size_marks_where_its_level_was_left(tmp_path: P
 def test_checks_are_no_campaigns_and_leave_no_topic(tmp_path: Path):
     from kafka_pareto.campaign.listing import list_campaigns
 
-    put_in_force(confirmed(tmp_path))
+    activate(confirmed(tmp_path))
     checked(tmp_path, "k1")
     store = FolderStore(tmp_path)
     assert [entry.campaign for entry in list_campaigns(store)] == ["c1"]

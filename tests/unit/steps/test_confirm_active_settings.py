@@ -17,7 +17,7 @@ from kafka_pareto.steps import confirm
 from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.tune import Tune
 from tests.fakes import FakeLoadTool, fake_testbed
-from tests.unit.checking import WINNER, WINNER_ID, confirmed, put_in_force
+from tests.unit.checking import WINNER, WINNER_ID, activate, confirmed
 from tests.unit.confirming import campaign_in, measured
 from tests.unit.measuring import CASE, quick
 
@@ -39,7 +39,7 @@ def confirm_on_fake(campaign: Campaign) -> Decision:
 
 
 def test_better_than_the_defaults_but_worse_than_the_active_settings_keeps_them_active(tmp_path: Path) -> None:
-    settings = put_in_force(confirmed(tmp_path))
+    settings = activate(confirmed(tmp_path))
     campaign = campaign_in(tmp_path, study_of(), MIDDLING)
     decision = confirm_on_fake(campaign)
 
@@ -53,7 +53,7 @@ def test_better_than_the_defaults_but_worse_than_the_active_settings_keeps_them_
 
 
 def test_better_than_the_active_settings_is_recommended_by_blocks_with_all_three(tmp_path: Path) -> None:
-    put_in_force(
+    activate(
         confirmed(tmp_path),
         configuration_id=MIDDLING_ID,
         configuration=dict(MIDDLING),
@@ -79,7 +79,7 @@ def test_settings_activated_after_the_confirmation_began_are_not_its_reference(t
     campaign = campaign_in(tmp_path, study_of(), MIDDLING)
     key = campaign.keys.confirmation(CASE, "in_force.json")
     campaign.write_record(key, FoundActiveSettings())
-    put_in_force(earlier)
+    activate(earlier)
     decision = confirm_on_fake(campaign)
     assert (decision.in_force, decision.newest_version) == (None, 0)
     assert measured(campaign, "choice").keys() == {campaign.study.baseline_id(), MIDDLING_ID}
@@ -92,7 +92,7 @@ def test_a_confirmation_begun_by_an_earlier_release_resumes_unchanged(tmp_path: 
     begun = [key for key in campaign.store.keys(prefix) if "/final-" not in key]
     for key in {*campaign.store.keys(prefix), campaign.keys.confirmation(CASE, "in_force.json")} - {*begun}:
         campaign.store.delete(key)
-    put_in_force(confirmed(tmp_path))
+    activate(confirmed(tmp_path))
     decision = confirm_on_fake(campaign)
     assert (decision.in_force, decision.newest_version, decision.final_blocks) == (None, None, 0)
     assert campaign.store.keys(prefix) == begun
@@ -101,7 +101,7 @@ def test_a_confirmation_begun_by_an_earlier_release_resumes_unchanged(tmp_path: 
 def test_active_settings_confirmed_by_another_workload_do_not_count_and_the_decision_says_why(
     tmp_path: Path,
 ) -> None:
-    put_in_force(confirmed(tmp_path))
+    activate(confirmed(tmp_path))
     campaign = campaign_in(tmp_path, study_of(workload={"topic_partitions": 6}), MIDDLING)
     decision = confirm_on_fake(campaign)
     assert (decision.in_force, decision.newest_version) == (None, 1)
@@ -111,7 +111,7 @@ def test_active_settings_confirmed_by_another_workload_do_not_count_and_the_deci
 
 
 def test_active_settings_that_break_a_current_constraint_are_measured_and_named(tmp_path: Path) -> None:
-    put_in_force(confirmed(tmp_path))
+    activate(confirmed(tmp_path))
     campaign = campaign_in(tmp_path, study_of(constraints=["batch.size <= 65536"]), MIDDLING)
     decision = confirm_on_fake(campaign)
     assert decision.active_breaks_rules
@@ -121,9 +121,7 @@ def test_active_settings_that_break_a_current_constraint_are_measured_and_named(
 
 def test_an_active_baseline_is_measured_once_in_each_block(tmp_path: Path) -> None:
     baseline = study_of().baseline_configuration()
-    put_in_force(
-        confirmed(tmp_path), configuration_id=configuration_id(baseline), configuration=baseline, is_baseline=True
-    )
+    activate(confirmed(tmp_path), configuration_id=configuration_id(baseline), configuration=baseline, is_baseline=True)
     campaign = campaign_in(tmp_path, study_of(), MIDDLING)
     decision = confirm_on_fake(campaign)
     assert (decision.in_force, decision.newest_version) == (None, 1)
@@ -136,7 +134,7 @@ def test_more_blocks_follow_while_harm_is_inconclusive_and_then_approval_is_requ
 ) -> None:
     campaign, rng = campaign_in(tmp_path, study_of(), WINNER), np.random.default_rng(3)
 
-    def alike_but_noisy(result: LoadResult) -> LoadResult:
+    def equal_but_noisy(result: LoadResult) -> LoadResult:
         assert result.figures is not None
         p95_ms = 20 * float(np.exp(rng.normal(0, noise))) + result.figures.throughput_records_s * 1e-9
         tail = dict.fromkeys(("latency_p99_ms", "latency_p999_ms", "latency_max_ms"), p95_ms + 1)
@@ -145,7 +143,7 @@ def test_more_blocks_follow_while_harm_is_inconclusive_and_then_approval_is_requ
 
     with fake_testbed(campaign, CASE) as testbed:
         assert isinstance(testbed.load_tool, FakeLoadTool)
-        testbed.load_tool.after_run = alike_but_noisy
+        testbed.load_tool.after_run = equal_but_noisy
         confirm.run(campaign, CASE, ProducerRunner(campaign, CASE, testbed))
     decision = campaign.read_record(campaign.keys.confirmation(CASE, "decision.json"), Decision)
     assert (measured(campaign, "final")[WINNER_ID], decision.verdict) == (final, verdict)

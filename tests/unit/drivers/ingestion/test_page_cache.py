@@ -18,7 +18,7 @@ pytestmark = pytest.mark.fast
 IN_MEMORY = "/dev/shm"  # noqa: S108 (that it is in memory is what is tested)
 
 
-def pages_held(file: Path) -> int:
+def pages_in_memory(file: Path) -> int:
     """Count the pages in memory by mincore(2): reading, even without waiting, fetches the page."""
     with file.open("r+b") as content, mmap.mmap(content.fileno(), 0) as mapped:
         pages = (ctypes.c_ubyte * (len(mapped) // mmap.PAGESIZE))()
@@ -36,10 +36,10 @@ def test_a_cold_file_is_on_the_disk_alone_and_a_warm_one_in_memory(tmp_path: Pat
     file.write_bytes(bytes(16 << 20))
 
     page_cache.prepare(file, "cold")
-    assert pages_held(file) * mmap.PAGESIZE < file.stat().st_size // 16
+    assert pages_in_memory(file) * mmap.PAGESIZE < file.stat().st_size // 16
     page_cache.prepare(file, "warm")
     # Not every page: the kernel may take some back at once.
-    assert pages_held(file) * mmap.PAGESIZE > file.stat().st_size * 15 // 16
+    assert pages_in_memory(file) * mmap.PAGESIZE > file.stat().st_size * 15 // 16
 
 
 @pytest.mark.skipif(not os.access(IN_MEMORY, os.W_OK), reason="no folder in memory here")

@@ -45,7 +45,7 @@ def use_quick_java() -> None:
         with made as part, suppress(ClusterError):  # without it tests take longer
             _write_archive(java, Path(part), settings)
             _write_command(Path(part) / "java", java, f"-XX:SharedArchiveFile={folder / _ARCHIVE}")
-            with suppress(OSError):  # a run beside this one was sooner
+            with suppress(OSError):  # a concurrent run was faster
                 Path(part).rename(folder)
     if (folder / "java").exists():
         os.environ[VARIABLE] = str(folder / "java")

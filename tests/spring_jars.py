@@ -21,7 +21,7 @@ def spring_jars() -> Path:
     built = folder / "jars" / "kafka-pareto-example-1.jar"
     changed = max(path.stat().st_mtime for path in SOURCES.rglob("*"))
     if not built.exists() or built.stat().st_mtime < changed:
-        shutil.rmtree(folder, ignore_errors=True)  # a jar of another version would be on the class path beside it
+        shutil.rmtree(folder, ignore_errors=True)  # a jar of another version would be on the class path too
         argv = ["mvn", "-q", "-B", "-C", "-f", str(SOURCES / "pom.xml"), "package", f"-DbuildDir={folder}"]
         done = subprocess.run(
             argv,

@@ -31,7 +31,7 @@ from tests.small_quick import small_quick
 ROOT = Path(__file__).parent.parent.parent
 PROJECT = "kafka-pareto"
 _FILES = ["docker-compose.yaml", "include/containers/no-registry.yaml"]
-# What set-up has installed is handed to the builds: it is fetched and compiled once.
+# Builds use the programs installed by set-up, so they are fetched and compiled once.
 _JARS_IMAGE, _SERVER_IMAGE = "kafka-pareto/jars:test", "kafka-pareto/minio-server:test"
 _BUILD_TIMEOUT_S, _UP_TIMEOUT_S = 900, 600
 

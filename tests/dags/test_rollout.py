@@ -109,7 +109,7 @@ def test_the_cards_are_the_question_and_nothing_in_them_acts(asked: dict[str, An
 
 def test_the_question_shows_the_overrides_of_approving(asked: dict[str, Any]) -> None:
     overrides, changed, warning, *_ = shown(asked)
-    assert overrides.startswith("1,024 B: approving replaces ")  # what other tests have put in force, if anything
+    assert overrides.startswith("1,024 B: approving replaces ")  # settings activated by other tests, if any
     assert changed.startswith("Changed: acks all -> 1")
     assert warning == "WARNING: weaker durability guarantee: acks_1 instead of acks_all_idempotent."
 
@@ -167,7 +167,7 @@ def test_approved_settings_become_active_with_the_persons_name_and_words_unchang
     [options] = moves_of(airflow, "accept", run)[:1]
     at, asked_at = options["answered-at"], options["asked-at"]
     said = {"answer": "approve", "by": "admin", "reason": REASON}
-    assert re.fullmatch(r"1024=\d+", options["seen"])  # what other tests had put in force when it was asked
+    assert re.fullmatch(r"1024=\d+", options["seen"])  # settings activated by other tests before the question
     times = {"answered-at": at, "asked-at": asked_at, "seen": options["seen"], "request": f"{run} {at}"}
     assert options == {"study": "paper", "campaign": RUN, **said, **times, "cluster": ""}
     assert datetime.fromisoformat(asked_at) < datetime.fromisoformat(at) <= datetime.now(UTC)

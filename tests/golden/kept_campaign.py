@@ -20,7 +20,7 @@ from tests.past import fingerprint
 from tests.recorded import RECORDED
 
 CAMPAIGN = "kept"
-# Columns of a repetition that `keep_campaign` left out because they were the same or empty throughout.
+# Columns of a repetition that `keep_campaign` omitted because they were the same or empty throughout.
 _LEFT_OUT: dict[str, Any] = {
     "outcome": "valid",
     "attempts": 1,

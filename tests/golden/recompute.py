@@ -116,7 +116,7 @@ def measured_on(campaign: Campaign) -> Fingerprint:
     return campaign.read_record(campaign.keys.fingerprint(CASES[0]), Fingerprint)
 
 
-def in_force(folder: Path) -> Texts:
+def active_settings(folder: Path) -> Texts:
     """An approval, a confirmed pick, and a rollback, from the stored report."""
     from kafka_pareto.steps import accept, roll_back
     from kafka_pareto.study.options import Wanted
@@ -224,7 +224,7 @@ def explored(folder: Path) -> Texts:
 FAST: dict[str, Callable[[Path], Texts]] = {
     "searched": searched,
     "decided": decided,
-    "in_force": in_force,
+    "in_force": active_settings,
     "checked": checked,
     "kept_cold_burst": lambda folder: kept("cold_burst", folder),
     "kept_steady": lambda folder: kept("steady", folder),

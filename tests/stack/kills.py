@@ -143,7 +143,7 @@ class Killer:
         found: list[str] = []
 
         def look() -> bool:
-            with suppress(StoreError, MissingArtifactError):  # away, or a block that is being set aside
+            with suppress(StoreError, MissingArtifactError):  # away, or a block that is being rejected
                 new = sorted(set(self._repetition_keys()) - known)
                 found[:] = [key for key in new if self._started_at(key) > moment]
             return bool(found)

@@ -68,7 +68,7 @@ STUDY: dict[str, Any] = {
 }
 
 
-# Nothing waits for long, and no part waits for the next one: a delay shows where it is, and not before it as well.
+# Nothing waits for long, and no part waits for the next one: a delay shows only in its own part.
 UNHINDERED: dict[str, Any] = {
     "log_lines": "single",
     "flush_min_events": 1,
@@ -196,7 +196,7 @@ def test_every_request_reaches_hive_once_and_its_stages_add_up(unhindered: Follo
 def test_entries_of_several_lines_come_to_hive_once_also_from_a_log_that_is_rotated(testbed: PipelineTestbed) -> None:
     def rotate(opened: OpenPipeline) -> None:
         opened.log_file.rename(opened.log_file.with_name("access.log.1"))
-        os.kill(opened.roots()["nginx"], signal.SIGUSR1)  # to open its log anew
+        os.kill(opened.roots()["nginx"], signal.SIGUSR1)  # to reopen its log
 
     reconciled, found = followed(testbed, rotate, log_lines="multi")
 
@@ -289,7 +289,7 @@ def test_parts_that_are_killed_and_started_again_one_after_the_other_lose_nothin
             opened.pipeline.start(part)
             time.sleep(1.0)
 
-    # A Spark that starts anew beside other tests takes its time; without a commit what it has not read counts as lost.
+    # A restarted Spark is slow during other tests; without a commit, unread events count as lost.
     reconciled = followed(testbed, kill, drain_s=150.0, log_lines="single").reconciled
 
     assert (list(reconciled.lost), reconciled.unknown, reconciled.pending.empty) == ([], 0, True)

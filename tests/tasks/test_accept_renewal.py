@@ -204,7 +204,7 @@ def test_settings_active_on_a_studys_former_cluster_cannot_be_restored(moved: Ca
 
 def test_from_a_studys_former_cluster_nothing_moves_where_it_is_now(campaign: Campaign, moved: Campaign) -> None:
     former = Wanted(case=CASE, configuration=other_id(campaign), cluster="")
-    accepted(campaign, former)  # the new cluster has nothing in force yet
+    accepted(campaign, former)  # the new cluster has no active settings yet
     accepted(moved, Wanted(case=CASE, configuration=durable_id(campaign), cluster="berlin"))
     with pytest.raises(BadInputError, match="belong to cluster berlin; trigger settings_in_force_berlin instead"):
         accepted(campaign, former)

@@ -17,7 +17,7 @@ from kafka_pareto.steps import report
 from tests.step_command import run_step
 from tests.tasks.report_campaign import CAMPAIGN, read, small_study, write_confirmed_campaign
 
-pytestmark = [pytest.mark.servers, pytest.mark.studies]  # each draws all figures anew, which takes seconds
+pytestmark = [pytest.mark.servers, pytest.mark.studies]  # each redraws all figures, which takes seconds
 
 
 @pytest.fixture

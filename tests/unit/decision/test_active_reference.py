@@ -35,7 +35,7 @@ pytestmark = pytest.mark.fast
 FAST_ID, OTHER_ID = configuration_id(FAST), configuration_id(OTHER)
 
 
-def in_force(**changes: object) -> ActiveReference:
+def active_settings(**changes: object) -> ActiveReference:
     known = {"configuration_id": OTHER_ID, "configuration": OTHER, "properties": study_of().properties(OTHER)}
     found = ActiveReference(version=3, campaign="c0", durability="acks_all_idempotent", **known)
     return found.model_copy(update=changes)
@@ -66,7 +66,7 @@ def decided(
         choice_repetitions=[],
         gain_repetitions=gain,
         final_repetitions=final or [],
-        found=found or FoundActiveSettings(newest_version=3, settings=in_force()),
+        found=found or FoundActiveSettings(newest_version=3, settings=active_settings()),
     )
 
 
@@ -210,7 +210,7 @@ def test_the_widest_values_and_a_two_digit_version_keep_the_card_within_its_colu
         name: [gain.model_copy(update=WIDEST) for gain in getattr(decision, name)]
         for name in ("gains", "gains_over_baseline")
     }
-    card = decision.model_copy(update={**wide, "in_force": in_force(version=42)})
+    card = decision.model_copy(update={**wide, "in_force": active_settings(version=42)})
     sentinel = SentinelReport(repetition_ids=[], series=[])
     unknown_parts = dict.fromkeys(("sizing", "noise", "breakdown"))
     of_case = {"case": CASE, "variability": "across_repetitions", "repetitions_set_aside": 0}

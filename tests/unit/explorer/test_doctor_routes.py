@@ -17,7 +17,7 @@ pytestmark = pytest.mark.fast
 
 
 @pytest.fixture
-def go_on() -> Iterator[Event]:
+def resume() -> Iterator[Event]:
     """Release waiting examinations, at the latest at the end of the test."""
     event = Event()
     yield event
@@ -49,17 +49,17 @@ def test_a_cluster_that_is_away_or_missing_is_said_without_markup(error: Excepti
     assert "The cluster could not be inspected: &lt;b&gt;" in text
 
 
-def test_who_asks_waits_for_a_limited_time(go_on: Event) -> None:
-    status, text, _ = asked(lambda: str(go_on.wait(10)), longest_s=0.02)
+def test_who_asks_waits_for_a_limited_time(resume: Event) -> None:
+    status, text, _ = asked(lambda: str(resume.wait(10)), longest_s=0.02)
     assert (status, "no answer after 0.02 s; try again in a minute" in text) == (503, True)
 
 
-def test_forty_open_pages_are_one_examination_and_do_not_delay_a_heartbeat(go_on: Event) -> None:
+def test_forty_open_pages_are_one_examination_and_do_not_delay_a_heartbeat(resume: Event) -> None:
     looks = []
 
     def look() -> str:
         looks.append(1)
-        go_on.wait(10)
+        resume.wait(10)
         return "found"
 
     app = FastAPI()
@@ -74,7 +74,7 @@ def test_forty_open_pages_are_one_examination_and_do_not_delay_a_heartbeat(go_on
                 await asyncio.sleep(0.001)
             heartbeat = await asyncio.wait_for(client.get("/heartbeat"), 5)
             answered = sum(page.done() for page in pages)
-            go_on.set()
+            resume.set()
             return heartbeat.json(), answered, {answer.text for answer in await asyncio.gather(*pages)}
 
     assert asyncio.run(story()) == ("alive", 0, {"found"})

@@ -16,14 +16,14 @@ pytestmark = pytest.mark.fast
 
 
 class Counted:
-    """Returns its number of calls once `go_on` is set."""
+    """Returns its number of calls once `resume` is set."""
 
-    def __init__(self, go_on: Event) -> None:
-        self.go_on, self.times = go_on, 0
+    def __init__(self, resume: Event) -> None:
+        self.resume, self.times = resume, 0
 
     def __call__(self) -> Response:
         self.times += 1
-        self.go_on.wait(10)
+        self.resume.wait(10)
         return Response(str(self.times))
 
 
@@ -31,7 +31,7 @@ class Counted:
 def counted() -> Iterator[Counted]:
     found = Counted(Event())
     yield found
-    found.go_on.set()
+    found.resume.set()
 
 
 def bodies(*answers: Response) -> list[bytes]:
@@ -45,7 +45,7 @@ def test_whoever_asks_while_an_answer_is_computed_gets_that_one_and_whoever_asks
         threads = OwnThreads()
         asked = [asyncio.create_task(threads.shared_answer("a", counted)) for _ in range(40)]
         await asyncio.sleep(0)
-        counted.go_on.set()
+        counted.resume.set()
         together = await asyncio.gather(*asked)
         return bodies(*together, await threads.shared_answer("a", counted))
 
@@ -57,7 +57,7 @@ def test_an_answer_is_cached_in_proportion_to_its_cost(counted: Counted) -> None
         threads = OwnThreads()
         begun = asyncio.create_task(threads.shared_answer("a", counted, 1e6))
         await asyncio.sleep(0.01)
-        counted.go_on.set()
+        counted.resume.set()
         first = await begun
         return bodies(first, await threads.shared_answer("a", counted), await threads.shared_answer("b", counted))
 
@@ -70,7 +70,7 @@ def test_an_error_is_kept_for_nobody(counted: Counted) -> None:
 
     async def story() -> list[bytes]:
         threads = OwnThreads()
-        counted.go_on.set()
+        counted.resume.set()
         with pytest.raises(BadInputError, match="not yet"):
             await threads.shared_answer("a", fail, 1e6)
         return bodies(await threads.shared_answer("a", counted))
@@ -85,7 +85,7 @@ def test_too_many_questions_are_refused_until_there_is_room(counted: Counted) ->
         await asyncio.sleep(0)
         with pytest.raises(BusyError, match="the explorer is busy; try again in a minute"):
             await threads.answer(counted)
-        counted.go_on.set()
+        counted.resume.set()
         await asyncio.gather(*asked)
         return bodies(await threads.answer(counted))
 
@@ -98,7 +98,7 @@ def test_repeated_page_requests_do_not_delay_other_requests(counted: Counted) ->
         asked = [asyncio.create_task(threads.shared_answer(campaign, counted, 9)) for campaign in ("a", "b")]
         await asyncio.sleep(0)
         found = await threads.answer(lambda: b"moved")
-        counted.go_on.set()
+        counted.resume.set()
         await asyncio.gather(*asked)
         return found
 

@@ -171,7 +171,7 @@ def test_a_study_that_breaks_a_rule_is_refused(content: dict[str, Any], message:
         parsed(content)
 
 
-def beside(folder: Path, lines: list[str] | None, **replay: Any) -> Any:
+def replaying(folder: Path, lines: list[str] | None, **replay: Any) -> Any:
     """Parse a study that replays a log of these lines, or a missing log."""
     if lines is not None:
         (folder / "a.log").write_text("".join(f"{line}\n" for line in lines))
@@ -184,7 +184,7 @@ def entries(seconds: int) -> list[str]:
 
 
 def test_a_study_that_replays_a_log_names_it_and_has_no_rate(tmp_path: Path) -> None:
-    study = beside(tmp_path, entries(20), times=2)
+    study = replaying(tmp_path, entries(20), times=2)
 
     assert (study.text_file(), study.replay.times) == ("a.log", 2)
     assert study.rate_of({}) == RequestRate()
@@ -213,9 +213,9 @@ def test_a_log_that_cannot_be_replayed_is_refused_in_one_line(
     tmp_path: Path, lines: list[str] | None, replay: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(StudyError, match=rf"^example\.yaml: replay\.file: .*{message}") as refused:
-        beside(tmp_path, lines, **replay)
+        replaying(tmp_path, lines, **replay)
     assert "\n" not in str(refused.value)
-    assert beside(tmp_path, entries(10)).replay.times == 1.0  # as many seconds as the run has
+    assert replaying(tmp_path, entries(10)).replay.times == 1.0  # as many seconds as the run has
 
 
 def test_a_campaign_of_parts_that_replay_nothing_has_no_log() -> None:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.fast
 FAULT = FaultRecord("leader_killed", "kafka-3", 10.0, 30.0, 32.0, is_noticed=True)
 
 
-def handed(fault: FaultRecord | None = None, late: int = 0, **changes: Any) -> OrdersRun:
+def orders_run(fault: FaultRecord | None = None, late: int = 0, **changes: Any) -> OrdersRun:
     placed = {
         "sent": 100,
         "confirmed": 100,
@@ -57,7 +57,7 @@ def handed(fault: FaultRecord | None = None, late: int = 0, **changes: Any) -> O
 def test_a_repetition_counts_when_each_order_came_to_its_end_once_and_in_order(
     changes: dict[str, Any], outcome: str, reason: str
 ) -> None:
-    found = judge(handed(**changes), keeps_order=True)
+    found = judge(orders_run(**changes), keeps_order=True)
 
     assert found[0] == outcome
     assert reason in found[1]
@@ -65,7 +65,7 @@ def test_a_repetition_counts_when_each_order_came_to_its_end_once_and_in_order(
 
 
 def test_round_robin_promises_no_order() -> None:
-    assert judge(handed(out_of_order=4), keeps_order=False)[0] == "valid"
+    assert judge(orders_run(out_of_order=4), keeps_order=False)[0] == "valid"
 
 
 class SlowChain:
@@ -128,4 +128,4 @@ def test_a_service_that_ends_is_the_level_s_own_result_under_a_fault_alone() -> 
     ],
 )
 def test_a_rate_is_sustained_within_latency_and_without_a_growing_queue(changes: dict[str, Any], fault: str) -> None:
-    assert fault_of(handed(**changes), Capacity()) == fault
+    assert fault_of(orders_run(**changes), Capacity()) == fault

@@ -251,7 +251,7 @@ class TestS3Store:
             S3Store(minio_server.endpoint, minio_server.access_key, "a-wrong-secret", "bucket")
         assert "a-wrong-secret" not in str(refusal.value)
 
-    def test_a_store_that_went_away_is_said_to_be_unreachable(self, tmp_path: Path) -> None:
+    def test_a_store_that_went_away_is_reported_unreachable(self, tmp_path: Path) -> None:
         server = RunningMinio(tmp_path)
         server.start()
         try:
@@ -284,7 +284,7 @@ class TestS3Store:
         assert store.put_if("a", b"two", tag) is not None
         assert store.get("a") == b"two"
 
-    def test_a_clock_that_is_too_wrong_for_s3_is_said_to_be(self, minio_server: RunningMinio) -> None:
+    def test_a_clock_too_wrong_for_s3_is_reported(self, minio_server: RunningMinio) -> None:
         with pytest.raises(StoreError, match=r"refused to write a: HTTP 403 \(RequestTimeTooSkewed\)"):
             s3_store_at(minio_server, timedelta(hours=-1)).put_if("a", b"x", None)
 
@@ -300,7 +300,7 @@ class TestS3Store:
         assert store.keys("") == ["b"]
         assert store.tag("a") is None
 
-    def test_a_full_disk_is_said_and_loses_nothing_stored_before(self, small_volume: Path) -> None:
+    def test_a_full_disk_is_reported_and_loses_nothing_stored_before(self, small_volume: Path) -> None:
         server = RunningMinio(small_volume)
         server.start()
         try:

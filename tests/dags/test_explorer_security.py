@@ -234,7 +234,7 @@ def test_an_invalid_name_reaches_no_file_and_is_not_echoed(airflow: TestClient, 
     assert "etc" not in answer.text
 
 
-def test_a_damaged_study_is_said_in_one_message(airflow: TestClient) -> None:
+def test_a_damaged_study_is_reported_in_one_message(airflow: TestClient) -> None:
     answer = airflow.get("/kafka-pareto/api/campaigns/quick/c1/1024", headers=headers_of(airflow, "reader"))
     assert answer.status_code == 404
     assert "quick/c1/study.yaml" in answer.json()["detail"]

@@ -95,7 +95,7 @@ def test_an_event_for_a_study_with_its_own_cluster_is_served_only_by_its_own_dag
         ),
     ],
 )
-def test_a_refused_parameter_is_said_in_the_words_of_the_commands(
+def test_a_refused_parameter_is_reported_in_the_words_of_the_commands(
     airflow: Served, dag_id: str, conf: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(BadInputError, match=said):

@@ -234,7 +234,7 @@ def test_shutdown_sends_the_received_events(bench: Bench) -> None:
     assert bench.cluster.end_offset(aggregator.topic) == 30
 
 
-def test_a_mistake_is_said_in_a_line_without_a_traceback(bench: Bench) -> None:
+def test_a_mistake_is_reported_in_a_line_without_a_traceback(bench: Bench) -> None:
     with pytest.raises(AssertionError, match=r"bootstrap\.servers"):
         bench.start(bootstrap_servers="a host without a port")
 

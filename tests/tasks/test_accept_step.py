@@ -397,7 +397,7 @@ def test_one_record_size_may_be_accepted_alone(campaign: Campaign) -> None:
     assert manifest.cases == [OTHER_CASE] == active_cases(campaign.store, STUDY)
 
 
-def test_a_picked_configuration_comes_into_force_without_gains_that_nobody_stated(campaign: Campaign) -> None:
+def test_a_picked_configuration_becomes_active_without_unstated_gains(campaign: Campaign) -> None:
     name = other_id(campaign)
     accepted(campaign, Wanted(case=CASE, configuration=name, by="alice", reason="p95 below 50 ms"))
     settings = newest(campaign)

@@ -66,7 +66,7 @@ def test_the_rollback_shows_its_changes_and_ends_at_the_baseline(campaign: Campa
     assert "no earlier version to roll back to" in shown(campaign).way_back.refused
 
 
-def test_less_durability_is_said_in_either_direction(campaign: Campaign) -> None:
+def test_less_durability_is_reported_in_either_direction(campaign: Campaign) -> None:
     weaker = other_id(campaign)
     durability = trials_of(campaign).set_index("configuration_id").durability[weaker]
     assert moving(campaign, weaker).weakens == f"{durability} instead of acks_all_idempotent"

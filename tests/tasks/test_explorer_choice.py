@@ -128,7 +128,7 @@ def test_a_configuration_that_lost_a_record_is_never_named(snapshot: Snapshot) -
     assert best not in found.remaining_ids
 
 
-def test_weaker_durability_than_in_use_is_said(snapshot: Snapshot) -> None:
+def test_weaker_durability_than_in_use_is_reported(snapshot: Snapshot) -> None:
     in_use = snapshot.study.durability_of(snapshot.study.baseline_configuration())
     weaker = snapshot.confirmed.durability.map(lambda name: Durability[name] < in_use)
     only = dataclasses.replace(snapshot, confirmed=snapshot.confirmed[weaker | snapshot.confirmed.is_baseline])

@@ -126,7 +126,7 @@ def test_hostile_text_of_a_study_is_shown_and_not_run(page: str):
     assert "{{ 7 * 7 }}" in page
 
 
-def test_why_a_point_was_confirmed_is_said_in_words(page: str):
+def test_why_a_point_was_confirmed_is_reported_in_words(page: str):
     assert ">best p95 latency</td>" in page
     assert ">best throughput; best throughput over its CV</td>" in page
 

@@ -31,7 +31,7 @@ def test_the_ratio_is_the_geometric_mean_of_the_blocks_with_students_interval() 
     assert (found.low, found.high) == pytest.approx((np.exp(interval.low), np.exp(interval.high)))
 
 
-def test_a_block_that_lacks_a_side_does_not_count_and_one_block_is_no_ratio() -> None:
+def test_a_block_missing_a_side_does_not_count_and_one_block_gives_no_ratio() -> None:
     found = ratio_between(np.array([1.0, np.nan, 1.0, 0.0]), np.array([2.0, 2.0, 2.0, 2.0]))
     assert found is not None
     assert (found.blocks, found.ratio, found.low) == (2, pytest.approx(2), None)

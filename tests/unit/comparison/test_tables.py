@@ -148,7 +148,7 @@ def test_scaling_gives_its_limit_and_bands_their_jump_in_the_shown_units() -> No
     assert "Throughput: no limit found up to 10 clients." in part_text(unlimited)
 
 
-def test_lost_repetitions_and_notes_of_levels_are_said() -> None:
+def test_lost_repetitions_and_notes_of_levels_are_reported() -> None:
     assert "Note: gzip: 1 failed of 5 repetitions; the fixed rate was not held" in part_text(codec_part())
 
 

@@ -84,7 +84,7 @@ def test_json_is_read_back_as_the_same_report() -> None:
     assert decode_record(report.model_dump_json().encode(), "report", DoctorReport) == report
 
 
-def test_every_reason_that_a_check_of_the_guide_may_give_is_said_in_words() -> None:
+def test_every_reason_that_a_check_of_the_guide_may_give_is_reported_in_words() -> None:
     from kafka_pareto.doctor.host import Host
 
     places = Places(Host(), None, [], {})

@@ -56,7 +56,7 @@ def test_nothing_read_is_not_readable() -> None:
     assert finding_of({"equals": 8}).verdict == "not_readable"
 
 
-def test_a_share_of_cores_that_nobody_knows_is_not_judged() -> None:
+def test_an_unknown_share_of_cores_is_not_judged() -> None:
     unknown = replace(HERE, cores=None)
     found = judge(check_of({"cores_times": 1.0}), reading_of(8), unknown)
     assert (found.verdict, found.reason) == ("not_readable", "cores_unknown")
@@ -131,7 +131,7 @@ def test_the_rule_that_is_shown_is_the_one_for_this_link_and_of_several_sizes_th
     assert (found.verdict, found.check.rule.wanted) == ("met", [4096, 87380, 5_368_710])
 
 
-def test_the_memory_that_the_guide_sizes_a_value_for_is_said() -> None:
+def test_the_memory_that_the_guide_sizes_a_value_for_is_reported() -> None:
     heap = check_of({"between": [6 << 30, 8 << 30]}, sized_for={"memory_gb": 32})
     finding = judge(heap, reading_of(512 << 20), replace(HERE, memory_gb_per_broker=8.0))
     assert reason_text(finding) == "the guide's value is for brokers with 32 GB of memory; these have less"

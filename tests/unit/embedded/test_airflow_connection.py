@@ -211,7 +211,7 @@ def test_a_wrong_password_is_refused(server: Server) -> None:
         assert met.value.status == 401
 
 
-def test_a_server_that_is_not_there_is_said_with_its_address_and_where_to_look() -> None:
+def test_a_server_that_is_not_there_is_reported_with_its_address_and_where_to_look() -> None:
     url = f"http://127.0.0.1:{free_ports(1)[0]}"
     with (
         AirflowClient(AirflowConnection(url, None, retry_for_s=0)) as client,

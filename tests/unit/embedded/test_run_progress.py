@@ -153,7 +153,7 @@ def test_time_is_left_until_the_run_ends_and_none_while_it_waits(store: FolderSt
         (9_000.0, "about 2.5 h left (1.8 to 3.5 h)"),
     ],
 )
-def test_the_time_left_is_said_with_its_range(likely_s: float, words: str) -> None:
+def test_the_time_left_is_reported_with_its_range(likely_s: float, words: str) -> None:
     assert time_left_text(TimeLeft(likely_s, likely_s / 1.4, likely_s * 1.4)) == words
 
 
@@ -258,7 +258,7 @@ def test_without_a_terminal_there_is_one_plain_line_for_each_change_and_counts_a
     assert "\x1b" not in output.getvalue()
 
 
-def test_a_run_without_a_time_left_is_said_once() -> None:
+def test_a_run_without_a_time_left_is_reported_once() -> None:
     output = io.StringIO()
     with open_display(Console(file=output)) as display:
         for second in range(0, 600, 5):
@@ -358,5 +358,5 @@ def test_a_dumb_terminal_gets_plain_lines(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0.4, "0 s"), (59.4, "59 s"), (200, "3 min 20 s"), (7_500, "2 h 05 min")]
 )
-def test_durations_are_said_as_people_say_them(seconds: float, words: str) -> None:
+def test_durations_are_written_as_people_say_them(seconds: float, words: str) -> None:
     assert duration(seconds) == words

@@ -43,7 +43,7 @@ def test_a_finished_examination_is_the_page() -> None:
 
 
 @pytest.mark.parametrize(("error", "status"), [(ClusterError("<b> is away"), 503), (BadInputError("<b>: none"), 404)])
-def test_a_cluster_that_is_away_or_missing_is_said_without_markup(error: Exception, status: int) -> None:
+def test_a_cluster_that_is_away_or_missing_is_reported_without_markup(error: Exception, status: int) -> None:
     found, text, _ = asked(failing(error))
     assert found == status
     assert "The cluster could not be inspected: &lt;b&gt;" in text

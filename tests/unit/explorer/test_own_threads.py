@@ -64,7 +64,7 @@ def test_an_answer_is_cached_in_proportion_to_its_cost(counted: Counted) -> None
     assert asyncio.run(story()) == [b"1", b"1", b"2"]
 
 
-def test_an_error_is_kept_for_nobody(counted: Counted) -> None:
+def test_an_error_is_not_cached(counted: Counted) -> None:
     def fail() -> Response:
         raise BadInputError("not yet")
 

@@ -84,7 +84,7 @@ def test_a_trial_beaten_in_both_stops_and_one_better_in_either_continues() -> No
     assert names(active) == {"baseline", "good", "fast", "much"}
 
 
-def test_a_difference_within_the_noise_stops_nobody() -> None:
+def test_a_difference_within_the_noise_stops_no_trial() -> None:
     candidates = [BASELINE, candidate("good"), candidate("nearly_as_good")]
     figures = {"baseline": (10.2, 98.0), "good": (10.0, 100.0), "nearly_as_good": (10.1, 99.5)}
     assert active_candidates(candidates, measured(figures), study_with()) == candidates

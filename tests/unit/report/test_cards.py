@@ -186,7 +186,7 @@ def test_a_weaker_durability_is_warned_of_loudly():
     assert "durability: acks_0 instead of acks_all_idempotent" in weaker
 
 
-def test_failed_repetitions_and_another_criterion_than_the_studys_are_said():
+def test_failed_repetitions_and_another_criterion_than_the_studys_are_reported():
     decision = recorded_decision("all")
     assert "failed in" not in text_of(decision)
     failing = {
@@ -201,7 +201,7 @@ def test_failed_repetitions_and_another_criterion_than_the_studys_are_said():
     assert "selection criterion: the balanced gain (throughput and p95 latency), not R1" in text
 
 
-def test_the_exemption_of_the_baseline_is_said():
+def test_the_exemption_of_the_baseline_is_reported():
     assert "constraint batch.size >= record.size" in flat(text_of(recorded_decision("all")))
     assert "constraint" not in text_of(recorded_decision("all", "1024"))
 
@@ -368,7 +368,7 @@ def test_a_card_says_how_the_choice_was_made():
     assert "selection criterion: the weighted gains (2 x p95 latency and 1.5 x throughput)." in said(weighted)
 
 
-def test_a_steadiness_that_was_chosen_by_and_that_fresh_blocks_do_not_show_is_said():
+def test_a_steadiness_that_was_chosen_by_and_that_fresh_blocks_do_not_show_is_reported():
     decision = recorded_decision("all")
     *others, throughput_cv = decision.gains
     assert "throughput CV, part of the selection criterion, did not improve significantly" in flat(text_of(decision))
@@ -378,7 +378,7 @@ def test_a_steadiness_that_was_chosen_by_and_that_fresh_blocks_do_not_show_is_sa
     assert "part of the selection criterion" not in flat(text_of(steadier))
 
 
-def test_the_exemption_from_limits_and_forbidden_regions_is_said():
+def test_the_exemption_from_limits_and_forbidden_regions_is_reported():
     broken = {
         "baseline_limits_missed": [MissedLimit(limit=Limit.parse("p95_latency_ms <= 50"), value=139.6)],
         "baseline_in_forbidden": [ForbiddenRegion.parse("linger.ms < 50 and acks == all")],

@@ -34,7 +34,7 @@ def test_a_steady_sentinel_is_not_said_to_be_stable_only_that_no_move_shows() ->
     assert move_sentences(report) == []
 
 
-def test_a_step_is_said_with_its_place_and_size_and_only_the_series_that_moved_is_a_move() -> None:
+def test_a_step_is_reported_with_its_place_and_size_and_only_the_series_that_moved_is_a_move() -> None:
     stepped = QUIET.model_copy(update={"change_p_value_holm": 0.0012, "drift_p_value_holm": 0.01})
     said = "Baseline p95 latency rose by 40 % after 18 of 30 repetitions (p 0.001)."
     report = report_of(stepped, THROUGHPUT)
@@ -46,7 +46,7 @@ def test_a_step_is_said_with_its_place_and_size_and_only_the_series_that_moved_i
 
 
 @pytest.mark.parametrize(("tau", "moved"), [(0.456, "rose"), (-0.456, "fell")])
-def test_a_drift_is_said_with_its_direction(tau: float, moved: str) -> None:
+def test_a_drift_is_reported_with_its_direction(tau: float, moved: str) -> None:
     drifted = QUIET.model_copy(update={"drift_p_value_holm": 0.01, "drift_tau": tau})
     assert move_sentences(report_of(drifted)) == [
         f"Baseline p95 latency {moved} over the 30 repetitions (Kendall's tau {tau:+.2f}, p 0.010)."

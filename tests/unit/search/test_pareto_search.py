@@ -75,7 +75,7 @@ def test_a_front_satisfies_the_constraints_and_has_no_configuration_twice() -> N
     ]
 
 
-def test_a_front_is_nearly_the_whole_non_dominated_set_and_all_of_it_non_dominated() -> None:
+def test_a_front_is_nearly_the_full_non_dominated_set_and_all_of_it_non_dominated() -> None:
     study, front = paper_study(), paper_result().front
     levels = [factor.levels or [] for factor in study.factors.values()]
     everything = pd.DataFrame(itertools.product(*levels), columns=list(study.factors)).assign(case=CASE)

@@ -61,7 +61,7 @@ def test_trouble_that_was_there_before_a_load_is_waited_for_and_named_if_it_stay
     assert looks == []
 
 
-def test_on_the_stacks_own_cluster_other_topics_are_nobodys(tmp_path: Path) -> None:
+def test_on_the_stacks_cluster_other_topics_have_no_owner(tmp_path: Path) -> None:
     with measuring(tmp_path) as m:
         m.cluster.troubled = (ORDERS,)
         m.measure()

@@ -43,7 +43,7 @@ def test_records_not_read_exactly_once_do_not_count(found: ConsumerResult, outco
     assert reason in judged[1]
 
 
-def test_a_group_that_lags_counts_and_is_said_to_have_lower_bounds() -> None:
+def test_a_group_that_lags_counts_with_lower_bounds() -> None:
     lagging = replace(FOLLOWED, live=replace(LIVE, live_records_unread=40, live_rate_records_s=50.0))
     outcome, reason = judge([result(READ), result(lagging, unread=40, moved=1)])
 

@@ -53,7 +53,7 @@ def test_one_run_at_a_time_has_a_topic(tmp_path: Path) -> None:
         pass
 
 
-def test_how_far_a_files_hash_is_is_said_while_it_is_read(tmp_path: Path) -> None:
+def test_how_far_a_files_hash_is_is_reported_while_it_is_read(tmp_path: Path) -> None:
     file, said, size = tmp_path / "rows.csv", list[tuple[int, int]](), 9 << 20
     file.write_bytes(b"x" * size)
 

@@ -116,7 +116,7 @@ def test_throttled_is_a_bounded_queue_with_refused_or_lost_events() -> None:
     ("steady_from_s", "batch_ms"),
     [(41, 1_000), (20, 8_000)],  # a steady part of 19 s; one in which five batches are committed
 )
-def test_too_little_to_tell_by_is_said(steady_from_s: int, batch_ms: int) -> None:
+def test_too_little_to_tell_by_is_reported(steady_from_s: int, batch_ms: int) -> None:
     run = seconds_of(made_events(LOGGED, batch_ms - LOGGED % batch_ms))
 
     assert growth_of(run, steady_from_s) is None

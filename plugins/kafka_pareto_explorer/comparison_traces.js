@@ -30,7 +30,7 @@ function intervalText({ value, low, high }) {
 
 function hoverText(point, group) {
   const mean = point.mean ? [`mean ${intervalText(point.mean)}`] : [];
-  const ratio = point.is_reference ? [] : [`over the reference ${intervalText(point.ratio)}`];
+  const ratio = point.is_reference ? [] : [`ratio to reference ${intervalText(point.ratio)}`];
   return [point.level, ...mean, ...ratio, group.name].map(plain).join("<br>");
 }
 
@@ -100,7 +100,7 @@ export function levels(view, chart, theme) {
       },
       yaxis: {
         type: "log",
-        title: { text: "over the reference" },
+        title: { text: "ratio to reference" },
         gridcolor: theme.line,
         ...logTicks([...ends, ...published.map((point) => point.published_ratio)]),
       },

@@ -54,7 +54,7 @@ def limit_lines(parts: Sequence[PartComparison]) -> list[str]:
     found = Counter(part.reference_level.bottleneck for part in parts if part.reference_level.bottleneck is not None)
     if not found:
         return []
-    limits = [(resource_name(code) if code else "no single resource", number) for code, number in found.most_common()]
+    limits = [(resource_name(code) if code else "none found", number) for code, number in found.most_common()]
     if len(limits) == 1:
         return [f"Reference limited by: {limits[0][0]}"]
     (first, parts_of_it), *others = limits

@@ -1,4 +1,4 @@
-"""Draw a comparison's figures as PNG: levels over the reference, grids, scaling, and curves with their bands.
+"""Draw a comparison's figures as PNG: levels relative to the reference, grids, scaling, and curves with their bands.
 
 Kinds of points differ in shape and fill as well as color (Okabe-Ito palette).
 """
@@ -100,7 +100,7 @@ def draw_levels(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
         mean = next((point.mean for point in points if point.is_reference), None)
         axes.set(
             title=directed_text(quantity),
-            ylabel="over the reference" + (f" (1 = {number_text(mean.value)} {quantity.unit})" if mean else ""),
+            ylabel="ratio to reference" + (f" (1 = {number_text(mean.value)} {quantity.unit})" if mean else ""),
         )
     shared_legend(figure)
     return figure
@@ -220,7 +220,7 @@ def draw_scaling(part: PartComparison) -> Figure:
     figure, all_axes = side_by_side(len(curves), width=5.4)
     for axes, curve in zip(all_axes, curves, strict=True):
         _draw_speedup(axes, curve)
-        axes.set(title=quantity_named(curve.quantity).words, xlabel=part.factors[0], ylabel="speed-up over one client")
+        axes.set(title=quantity_named(curve.quantity).words, xlabel=part.factors[0], ylabel="speedup vs. one client")
     shared_legend(figure)
     return figure
 

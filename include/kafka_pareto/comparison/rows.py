@@ -41,12 +41,12 @@ PUBLISHED = "published elsewhere"
 def quantity_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
     """Return one tested quantity for all levels, with a header; the first quantity adds each level's bottleneck.
 
-    A published value's ratio is over the published reference, never over a value of this machine.
+    A published value's ratio is to the published reference, never to a value of this machine.
     """
     columns: list[tuple[str, list[str]]] = [
         (factors_text(part), [named_level(level) for level in part.levels]),
         (quantity.heading, _means(part, quantity)),
-        ("over the reference", [_over_reference(level, quantity) for level in part.levels]),
+        ("ratio to reference", [_over_reference(level, quantity) for level in part.levels]),
         ("relative", [relative_text(level.estimate(quantity.name)) for level in part.levels]),
         ("letters", [level.estimate(quantity.name).letters or NONE for level in part.levels]),
     ]
@@ -90,7 +90,7 @@ def interaction_rows(part: PartComparison) -> list[Row]:
         )
         for each in held
     ]
-    return [("quantity", "combination", "over the product of both", "p (Holm)"), *rows]
+    return [("quantity", "combination", "ratio to the product of both", "p (Holm)"), *rows]
 
 
 def significant_interactions(part: PartComparison) -> list[Interaction]:
@@ -102,7 +102,7 @@ def interaction_sentence(part: PartComparison) -> str:
     """State whether the two factors of a grid interact significantly."""
     factors = " and ".join(part.factors)
     if significant_interactions(part):
-        return f"{factors} interact. Combined effect over the product of the separate effects:"
+        return f"{factors} interact. Combined effect relative to the product of the separate effects:"
     if not any(each.p_value_holm is not None for each in part.interactions):
         return f"The interaction of {factors} was not tested."
     blocks = counted(part.blocks, "block")
@@ -114,7 +114,7 @@ def scaling_rows(part: PartComparison) -> list[Row]:
     if not part.scaling:
         return []
     numbers = list(dict.fromkeys(number for each in part.scaling for number in each.speedup))
-    header = (factors_text(part), *(f"{quantity_named(each.quantity).words}, times one" for each in part.scaling))
+    header = (factors_text(part), *(f"{quantity_named(each.quantity).words}, ratio to one" for each in part.scaling))
     return [header, *((number, *(ratio_text(each.speedup.get(number)) for each in part.scaling)) for number in numbers)]
 
 
@@ -205,7 +205,7 @@ def prediction_sentence(part: PartComparison) -> str:
             wholes.append(errors[name] / level.means[name])
             if of_stages := [error for each, error in errors.items() if each != name]:
                 stages.append(sum(of_stages) / level.means[name])
-    said = ["Predicted from a lightly loaded run; in brackets, relative to the measured value."]
+    said = ["Predicted from a lightly loaded run; in parentheses, relative to the measured value."]
     if wholes:
         levels = counted(len(wholes), "level")
         said.append(f"Total: median error {100 * statistics.median(wholes):.0f} % ({levels}).")

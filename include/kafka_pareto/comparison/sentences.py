@@ -65,7 +65,7 @@ class Effect:
         replaced = " with ".join(str(theirs[name]) for name in changed)
         at = f" at {setting_text(kept)}" if kept else ""
         changes = f"{setting_text(changed)} instead of {replaced}{at}{fixed_text(self.part)}"
-        return f"{changes}, to {_times(self.ratio, '95 % interval ')}"
+        return f"{changes}, {_times(self.ratio, '95 % interval ')}"
 
 
 def closing_sentences(parts: Sequence[PartComparison]) -> list[str]:
@@ -105,13 +105,12 @@ def _of_quantity(quantity: Quantity, effects: Sequence[Effect]) -> str:
     if not effects:
         return ""
     if quantity.maximised is None:
-        return f"{quantity.words} changed most with {max(effects, key=lambda effect: abs(effect.change))}"
-    rises, falls = ("rose", "fell") if quantity.maximised else ("fell", "rose")
+        return f"largest change in {quantity.words}: {max(effects, key=lambda effect: abs(effect.change))}"
     best = max(effects, key=lambda effect: effect.improvement)
     if best.improvement > 0:
-        return f"{quantity.words} {rises} most with {best}"
+        return f"largest improvement in {quantity.words}: {best}"
     worst = min(effects, key=lambda effect: effect.improvement)
-    return f"no level improved {quantity.words}; it {falls} most with {worst}"
+    return f"no level improved {quantity.words}; largest loss: {worst}"
 
 
 def _no_difference(parts: Sequence[PartComparison]) -> str:
@@ -154,7 +153,7 @@ def _dearest_trade(effects: Sequence[Effect]) -> str:
         if losses:
             loss = min(losses, key=lambda effect: effect.improvement)
             return (
-                f"the trade-off: {gain.setting} has {_times(gain.ratio)} the {gain.quantity.words}, but "
+                f"largest trade-off: {gain.setting} has {_times(gain.ratio)} the {gain.quantity.words}, but "
                 f"{_times(loss.ratio)} the {loss.quantity.words}{_absolute(loss)}"
             )
     return "no gain came with a significant loss in another compared quantity" if gains else ""
@@ -195,7 +194,7 @@ def _published_differences(parts: Sequence[PartComparison]) -> list[str]:
                     continue
                 compared += 1
                 if not here.low <= published <= here.high:
-                    here_and_there = f"{_times(here)} here and {times_text(published)} times as published"
+                    here_and_there = f"{_times(here)} here, {times_text(published)}x published"
                     text = f"{quantity.words} with {setting_text(level.values)}{fixed_text(part)}, {here_and_there}"
                     outside[text] = abs(math.log(published / here.value))
     if not compared:
@@ -203,17 +202,16 @@ def _published_differences(parts: Sequence[PartComparison]) -> list[str]:
     farthest = sorted(outside, key=lambda text: -outside[text])[:_MOST_LEVELS_NAMED]
     the_farthest = ", the farthest" if len(outside) > len(farthest) else ""
     named = f"{the_farthest}: {'; '.join(farthest)}" if farthest else ""
-    verb = "are" if len(outside) > 1 else "is"
     return [
-        f"Of {counted(compared, 'published ratio')} to the reference, {len(outside) or 'none'} {verb} outside the 95 % "
-        f"interval measured here{named}."
+        f"Outside the 95 % intervals measured here: {len(outside)} of {counted(compared, 'published ratio')} to the "
+        f"reference{named}."
     ]
 
 
 def _times(ratio: Interval, named: str = "") -> str:
     if ratio.low is None or ratio.high is None:
-        return f"{times_text(ratio.value)} times"
-    return f"{times_text(ratio.value)} times ({named}{times_text(ratio.low)} to {times_text(ratio.high)})"
+        return f"{times_text(ratio.value)}x"
+    return f"{times_text(ratio.value)}x ({named}{times_text(ratio.low)} to {times_text(ratio.high)})"
 
 
 def _blocks(parts: Sequence[PartComparison]) -> str:

@@ -82,12 +82,10 @@ def range_sentences(part: PartComparison) -> list[str]:
         if not best:
             sentences.append(f"{where}: no two levels could be compared.")
         elif in_all:
-            sentences.append(
-                f"{where}: take {in_all[0]}; nothing beats it significantly in {joined(list(best), 'or')}."
-            )
+            sentences.append(f"{where}: {in_all[0]}; no level is significantly better in {joined(list(best), 'or')}.")
         else:
             each_best = "; ".join(
-                f"{words}: {joined(list(map(str, kept)), 'or') or 'every level is beaten by another'}"
+                f"{words}: {joined(list(map(str, kept)), 'or') or 'no level is unbeaten'}"
                 for words, kept in best.items()
             )
             sentences.append(f"{where}: no level is best in every quantity. {each_best}.")

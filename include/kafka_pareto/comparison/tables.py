@@ -114,8 +114,8 @@ def legend(parts: Sequence[PartComparison]) -> list[str]:
     """Explain the marks and columns of the parts' tables."""
     sentences = [
         f"{MARK} differs significantly from the reference: 5 %, Holm's adjustment over all levels and compared "
-        "quantities of the part. Over the reference: the ratio from the blocks that measured both, with its 95 % "
-        "interval; in a grid or a series, in brackets."
+        "quantities of the part. Ratio to reference: from the blocks that measured both, with its 95 % "
+        "interval; in a grid or a series, in parentheses."
     ]
     if any(part.kind == "table" for part in parts):
         sentences.append(
@@ -124,16 +124,17 @@ def legend(parts: Sequence[PartComparison]) -> list[str]:
         )
     levels = [level for part in parts for level in part.levels]
     if any(each.mean and of_measured_text(level, each) for level in levels for each in level.estimates.values()):
-        sentences.append("`n of m` in brackets: only n of m repetitions have the quantity.")
+        sentences.append("`n of m` in parentheses: only n of m repetitions have the quantity.")
     if any(part.range_ratios for part in parts):
         sentences.append(
             "Over a range: the mean ratio over its points, within blocks; adjusted over all ranges, pairs and "
-            "compared quantities. A crossover is shown where two levels differ one way over the first range and the "
-            "other way over the last; its interval is a bootstrap over blocks."
+            "compared quantities. A crossover is shown if the better of two levels is not the same over the first "
+            "range and the last; its interval is a bootstrap over blocks."
         )
     if any(level.published for part in parts if part.kind != "grid" for level in part.levels):
         sentences.append(
-            f"{PUBLISHED.capitalize()}: on another machine, and in no test; in brackets over the published reference."
+            f"{PUBLISHED.capitalize()}: on another machine, not tested; in parentheses the ratio to the published "
+            "reference."
         )
     return sentences
 

@@ -41,13 +41,13 @@ def draw_over_time(
     timed = [level for level in part.levels if level.timelines]
     if watched := [level for level in timed if names and names <= set(level.timelines[0].series)]:
         found["latencies"] = (
-            "p95 latency of what was logged in each second, averaged over the repetitions. Shaded: a burst.",
+            "p95 latency by second of logging, averaged over the repetitions. Shaded: a burst.",
             draw_latencies(watched, over_time),
         )
         found["flow"] = (
-            "The first valid repetition of each level, each on its own scale. Top: the mean time per stage of "
-            "what was logged in each second; middle: the throughput at each point; bottom: the backlog, logged but not "
-            "yet through. Shaded: a burst.",
+            "The first valid repetition of each level, each on its own scale. Top: the mean time per stage by "
+            "second of logging; middle: the throughput at each point; bottom: the backlog (logged, not yet stored). "
+            "Shaded: a burst.",
             draw_flow(watched, stages, over_time),
         )
     if broken := [level for level in timed if not stages and level.timelines[0].done]:
@@ -127,7 +127,7 @@ def draw_flow(levels: Sequence[Level], stages: Sequence[Quantity], over_time: Ov
             axes.yaxis.set_major_formatter(PLAIN)
         above.set_title(level_text(level))
         below.set_xlabel(f"seconds since the first {over_time.begins_with}")
-    waits = f"{_unlabelled(over_time.waiting).unit} that wait"
+    waits = f"backlog, {_unlabelled(over_time.waiting).unit}"
     for row, text in zip(rows, (f"time, {stages[0].unit}", rates[0].unit, waits), strict=True):
         row[0].set_ylabel(text)
     shared_legend(figure)

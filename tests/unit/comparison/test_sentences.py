@@ -45,17 +45,15 @@ def test_the_largest_gain_of_each_quantity_is_named_with_its_interval() -> None:
     assert more
     assert less
     assert helped == (
-        f"Throughput rose most with linger.ms 100 instead of 10, to {more.value:.2f} times (95 % interval "
-        f"{more.low:.2f} to {more.high:.2f}); p99 latency fell most with linger.ms 0 instead of 10, to "
-        f"{less.value:.2f} times (95 % interval {less.low:.2f} to {less.high:.2f})."
+        f"Largest improvement in throughput: linger.ms 100 instead of 10, {more.value:.2f}x (95 % interval "
+        f"{more.low:.2f} to {more.high:.2f}); largest improvement in p99 latency: linger.ms 0 instead of 10, "
+        f"{less.value:.2f}x (95 % interval {less.low:.2f} to {less.high:.2f})."
     )
 
 
 def test_where_nothing_is_better_than_the_reference_the_largest_loss_is_named_as_a_loss() -> None:
     (helped, *_) = closing_sentences([batch_size_part()])
-    assert helped.startswith(
-        "No level improved throughput; it fell most with batch.size 16384 instead of 1048576, to 0.16 times"
-    )
+    assert helped.startswith("No level improved throughput; largest loss: batch.size 16384 instead of 1048576, 0.16x")
 
 
 def test_an_insignificant_gain_is_not_a_gain() -> None:
@@ -68,7 +66,7 @@ def test_one_quantity_may_differ_while_the_other_does_not() -> None:
     part = with_ratio(same_part(), 1, THROUGHPUT.name, ratio=1.2, p=0.01)
     helped, same, cost, *_ = closing_sentences([part])
     assert helped == (
-        "Throughput rose most with acks all instead of 1, to 1.20 times; no significant difference in p99 latency "
+        "Largest improvement in throughput: acks all instead of 1, 1.20x; no significant difference in p99 latency "
         "(5 blocks)."
     )
     assert same == "Every tested level differs from the reference in at least one compared quantity."
@@ -79,9 +77,9 @@ def test_one_quantity_may_differ_while_the_other_does_not() -> None:
 
 def test_a_gain_names_the_settings_a_grid_kept_and_a_part_fixed() -> None:
     (of_grid, *_) = closing_sentences([grid_part()])
-    assert "linger.ms 100 instead of 10 at batch.size 1048576, to" in of_grid
+    assert "linger.ms 100 instead of 10 at batch.size 1048576, " in of_grid
     (of_codecs, *_) = closing_sentences([codec_part()])
-    assert "compression.type none instead of lz4 (payload text), to" in of_codecs
+    assert "compression.type none instead of lz4 (payload text), " in of_codecs
 
 
 def test_levels_that_differ_in_nothing_are_named_and_counted_where_they_are_many() -> None:
@@ -108,7 +106,7 @@ def test_the_cost_of_the_largest_gain_is_given_with_both_means_and_the_reference
     ours, theirs = (linger_part().levels[at].estimates[THROUGHPUT.name].mean for at in (0, 2))
     assert ours
     assert theirs
-    assert cost.startswith("The trade-off: linger.ms 0 has 0.31 times")
+    assert cost.startswith("Largest trade-off: linger.ms 0 has 0.31x")
     assert f"the throughput: {ours.value:,.0f} instead of {theirs.value:,.0f} records/s" in cost
     assert cost.endswith("; the reference was limited by CPU in 1 of 2 parts.")
 
@@ -131,7 +129,7 @@ def test_published_ratios_outside_the_intervals_are_counted_and_the_farthest_nam
     (*_, alike) = closing_sentences([part.model_copy(update={"levels": [reference, near, *others[1:]]})])
 
     assert otherwise.startswith(
-        "Of 1 published ratio to the reference, 1 is outside the 95 % interval measured here: throughput with "
-        "linger.ms 0, 0.56 times ("
+        "Outside the 95 % intervals measured here: 1 of 1 published ratio to the reference: throughput with "
+        "linger.ms 0, 0.56x ("
     )
-    assert alike == "Of 1 published ratio to the reference, none is outside the 95 % interval measured here."
+    assert alike == "Outside the 95 % intervals measured here: 0 of 1 published ratio to the reference."

@@ -93,7 +93,7 @@ def test_a_mean_says_of_how_many_repetitions_it_is_where_not_all_have_the_quanti
     assert mean_text(found, FETCH) == "-"
     text = comparison_text([part.model_copy(update={"levels": [found, *part.levels[1:]]})])
     assert text.count("(2 of 5)") == 1
-    assert "`n of m` in brackets" in text
+    assert "`n of m` in parentheses" in text
     assert "n of m" not in comparison_text([part])
 
     grid = grid_part()
@@ -225,7 +225,7 @@ def test_a_total_of_zero_has_no_relative_error() -> None:
         update={"estimates": level.estimates | {THROUGHPUT.name: nothing}, "predicted": {THROUGHPUT.name: 1.0}}
     )
     said = prediction_sentence(part.model_copy(update={"levels": [level, *part.levels[1:]]}))
-    assert said == "Predicted from a lightly loaded run; in brackets, relative to the measured value."
+    assert said == "Predicted from a lightly loaded run; in parentheses, relative to the measured value."
 
 
 def test_predictions_are_shown_next_to_measurements() -> None:

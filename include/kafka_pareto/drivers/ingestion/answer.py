@@ -67,8 +67,8 @@ def _more_line(left: Sequence[tuple[PartComparison, Level]]) -> list[str]:
     if not left:
         return []
     part, slowest = min(left, key=_rate_of)
-    named = f"{_named(part, slowest)}, {number_text(_rate(slowest))} rows/s"
-    return [fitting(f"… and {len(left)} more, the slowest: {named}")]
+    named = f"{number_text(_rate(slowest))} rows/s ({_named(part, slowest)})"
+    return [fitting(f"… and {len(left)} more; slowest {named}")]
 
 
 def _checked_lines(study: Compare, repetitions: Mapping[str, Sequence[Repetition]]) -> list[str]:

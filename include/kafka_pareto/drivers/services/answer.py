@@ -52,7 +52,7 @@ def answer_lines(
 def _capacity_table(part: PartComparison) -> list[str]:
     """Return the highest sustained rate of each topology, the highest first."""
     reference = part.reference_level.values[TOPOLOGY]
-    rows = [("topology", "sustained orders/s", "95 % interval", f"times {reference} (* significant)")]
+    rows = [("topology", "sustained orders/s", "95 % interval", f"ratio to {reference} (* significant)")]
     for level in sorted(part.levels, key=lambda level: -level.means.get(_RATE, 0.0)):
         mean = level.estimate(_RATE).mean
         measured = (number_text(mean.value), interval_text(mean)) if mean else (NONE, NONE)
@@ -75,7 +75,7 @@ def _ranking_table(rankings: Sequence[Ranking]) -> list[str]:
             groups[-1].append(each)
         else:
             groups.append([each])
-    rows = [("part: orders or load", "lowest latency", "others: slowdown (* significant)")]
+    rows = [("part: load", "lowest latency", "slowdown of others (* significant)")]
     rows += [(_where(group), group[0].fastest, _slower(group)) for group in groups]
     return screen_table(rows)
 
@@ -108,11 +108,11 @@ def _fault_lines(parts: Sequence[PartComparison], room: int) -> list[str]:
     """Return a row per fault, largest latency ratio first, and the parts without a significant fault."""
     found = [(part, level) for part in parts for level in part.levels if level.values[_FAULT] != NO_FAULT]
     found.sort(key=lambda each: -_latency_ratio(each[1]))
-    told = {part.part for part, level in found if is_significant(level.estimate(LATENCY))}
-    without = [part.part for part in parts if part.part not in told]
+    affected = {part.part for part, level in found if is_significant(level.estimate(LATENCY))}
+    without = [part.part for part in parts if part.part not in affected]
     shown = found if 1 + len(found) + bool(without) <= room else found[: max(room - 2, 1)]
     rows: list[tuple[str, ...]] = [
-        ("fault (* significant)", "latency ms", "without", "times", "silence s", "recovered s")
+        ("fault (* significant)", "latency ms", "no fault", "ratio", "outage s", "recovery s")
     ]
     rows += [_fault_row(part, level) for part, level in shown]
     closing = [f"… and {len(found) - len(shown)} smaller"] if len(shown) < len(found) else []
@@ -129,7 +129,7 @@ def _latency_ratio(level: Level) -> float:
 
 
 def _fault_row(part: PartComparison, level: Level) -> tuple[str, ...]:
-    """Return the latency with and without a fault, the longest silence, and when the former p95 was reached again."""
+    """Return the latency with and without a fault, the longest outage, and when the former p95 was reached again."""
     latencies = (level.means.get(LATENCY), part.reference_of(level).means.get(LATENCY))
     seconds = (level.means.get("silent_s"), level.means.get("recovered_s"))
     return (
@@ -154,4 +154,4 @@ def _orders_line(repetitions: Mapping[str, Sequence[Repetition]]) -> str:
     names = ("orders_placed", "orders_complete", "orders_out_of_order", "repeats_dropped")
     placed, complete, swapped, repeats = (sum(int(each.get(name) or 0) for each in every) for name in names)
     counts = [f"{placed:,} placed", f"{placed - complete:,} lost", f"{swapped:,} out of order"]
-    return listed("Orders: ", [*counts, f"{repeats:,} repeats dropped"])
+    return listed("Orders: ", [*counts, f"{repeats:,} duplicates dropped"])

@@ -111,9 +111,7 @@ def _fault_lines(parts: Sequence[PartComparison], room: int) -> list[str]:
     affected = {part.part for part, level in found if is_significant(level.estimate(LATENCY))}
     without = [part.part for part in parts if part.part not in affected]
     shown = found if 1 + len(found) + bool(without) <= room else found[: max(room - 2, 1)]
-    rows: list[tuple[str, ...]] = [
-        ("fault (* significant)", "latency ms", "no fault", "ratio", "outage s", "recovery s")
-    ]
+    rows: list[tuple[str, ...]] = [("fault (* significant)", "latency ms", "no fault", "ratio", "gap s", "recovery s")]
     rows += [_fault_row(part, level) for part, level in shown]
     closing = [f"… and {len(found) - len(shown)} smaller"] if len(shown) < len(found) else []
     if without:
@@ -129,7 +127,7 @@ def _latency_ratio(level: Level) -> float:
 
 
 def _fault_row(part: PartComparison, level: Level) -> tuple[str, ...]:
-    """Return the latency with and without a fault, the longest outage, and when the former p95 was reached again."""
+    """Return the latency with and without a fault, the longest gap, and when the former p95 was reached again."""
     latencies = (level.means.get(LATENCY), part.reference_of(level).means.get(LATENCY))
     seconds = (level.means.get("silent_s"), level.means.get("recovered_s"))
     return (

@@ -44,7 +44,7 @@ class OrderFigures:
     notifying_ms: Annotated[float | None, Shown("notifying", maximised=False)] = None
     completing_ms: Annotated[float | None, Shown("completing", maximised=False)] = None
     open_slope_s: float | None = None
-    silent_s: Annotated[float | None, Shown("longest outage", maximised=False)] = None
+    silent_s: Annotated[float | None, Shown("longest gap", maximised=False)] = None
     services_cpu_ms_per_order: Annotated[float | None, Shown("services' CPU per order", maximised=False)] = None
     brokers_cpu_ms_per_order: Annotated[float | None, Shown("brokers' CPU per order", maximised=False)] = None
 

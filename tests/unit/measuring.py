@@ -23,7 +23,7 @@ from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.measurement.blocks import PlannedRepetition, plan_blocks
 from kafka_pareto.measurement.limits import MeasuringLimits
 from kafka_pareto.measurement.measurer import Measurer
-from kafka_pareto.measurement.phase import MeasurementPhase
+from kafka_pareto.measurement.phase import MeasurementPhase, Race
 from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.study import Study
@@ -76,11 +76,13 @@ class Measuring:
     cluster: FakeCluster
     tool: FakeLoadTool
 
-    def measure(self, phase: Phase = "design", limits: MeasuringLimits = LIMITS) -> list[Repetition]:
+    def measure(
+        self, phase: Phase = "design", limits: MeasuringLimits = LIMITS, race: Race | None = None
+    ) -> list[Repetition]:
         """Measures the phase with its design's configurations, as far as it is not in the store."""
         stored = RepetitionStore(self.campaign, self.prefix(phase))
         runner = ProducerRunner(self.campaign, CASE, self.testbed, limits)
-        return Measurer(self.campaign.study, runner).measure(MeasurementPhase(self.planned(phase), stored))
+        return Measurer(self.campaign.study, runner).measure(MeasurementPhase(self.planned(phase), stored, race))
 
     def fail(self, error: BaseException, when: Callable[[LoadRequest], bool] = lambda _: True) -> None:
         """Raise the error in place of each load that `when` is true of."""

@@ -179,9 +179,12 @@ class RepetitionRunner(ABC):
     def end_block(self, block: Sequence[PlannedRepetition]) -> None:  # noqa: B027
         """Free the space of the repetitions' data, if that is worth the time between two blocks."""
 
-    def end(self, last: Repetition | None) -> Repetition | None:  # noqa: ARG002
-        """End a phase or a part of it, and free its repetitions' data; return what `begin` would."""
+    def amended(self, last: Repetition) -> Repetition | None:  # noqa: ARG002
+        """Return what `begin` would, if no repetition follows right away."""
         return None
+
+    def end(self) -> None:  # noqa: B027
+        """Free the data of a phase's repetitions."""
 
 
 def repetition_of(planned: PlannedRepetition, attempt: Attempt, attempts: int, upsets: int = 0) -> Repetition:

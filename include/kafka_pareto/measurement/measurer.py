@@ -54,9 +54,10 @@ class Measurer:
         self._phase, self._unconfirmed = phase, None
         for block in phase.blocks():
             self._measure_block(block)
-            if phase.may_end_early:  # later decisions need the records in their final form
-                self._end()
-        self._end()
+            if phase.may_end_early:  # the next decision needs the records in their final form
+                self._amend_last()
+        self._amend_last()
+        self._runner.end()
         return phase.repetitions()
 
     def _measure_block(self, block: Block) -> None:
@@ -86,9 +87,10 @@ class Measurer:
             f"(protocol.max_attempts); last cause: {trouble}"
         ) from trouble
 
-    def _end(self) -> None:
-        """Amend the last repetition if new facts about it were found, and free the loads' data."""
-        self._amend(self._runner.end(self._unconfirmed))
+    def _amend_last(self) -> None:
+        """Amend the last repetition if new facts about it were found."""
+        if self._unconfirmed is not None:
+            self._amend(self._runner.amended(self._unconfirmed))
 
     def _measure_one(self, planned: PlannedRepetition) -> None:
         upsets = 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.campaign.records import Fingerprint
+from kafka_pareto.campaign.records import Fingerprint, Repetition
 from kafka_pareto.drivers.common.load_tool import LoadRequest, LoadResult
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.errors import (
@@ -25,7 +25,7 @@ from kafka_pareto.measurement.fingerprint import keep_fingerprint
 from kafka_pareto.measurement.host_load import outlier_reason, wait_until_undisturbed
 from kafka_pareto.measurement.limits import MeasuringLimits
 from kafka_pareto.measurement.measurer import Measurer
-from kafka_pareto.measurement.phase import MeasurementPhase
+from kafka_pareto.measurement.phase import Block, MeasurementPhase
 from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.study.protocol import OutlierRule
 from tests.unit.measuring import CASE, IN_A_BLOCK, PLANNED, Measuring, foreign, measuring, quick
@@ -169,6 +169,25 @@ def test_duplicates_that_arrive_late_amend_the_repetition_they_belong_to(tmp_pat
         (wanted, "records_duplicated", 1002)
     ]
     assert duplicated[0].reason == "the topic contains 2 more records than were sent"
+
+
+def test_a_decision_between_blocks_sees_amended_repetitions_and_waits_for_no_deletion(tmp_path: Path):
+    seen: list[list[str]] = []
+
+    def continues(block: Block, before: list[Repetition]) -> Block:
+        seen.append([each.outcome for each in before])
+        return block
+
+    with measuring(tmp_path) as m:
+
+        def let_two_arrive_late(result: LoadResult) -> LoadResult:
+            m.cluster.arriving_late = 2 if len(m.tool.requests) == IN_A_BLOCK else 0
+            return result
+
+        m.tool.after_run = let_two_arrive_late
+        m.measure(race=continues)
+        assert len(m.cluster.deletions) == 1
+    assert [outcomes.count("records_duplicated") for outcomes in seen[:2]] == [0, 1]
 
 
 def test_a_late_duplicate_is_in_the_store_before_the_next_load_begins(tmp_path: Path):

@@ -91,11 +91,13 @@ class ProducerRunner(RepetitionRunner):
         if len(block) > 1 and self._bytes_to_delete >= self.limits.delete_after_block_bytes:
             self._delete_records()
 
-    def end(self, last: Repetition | None) -> Repetition | None:
-        """Delete the loads' records; return the last repetition amended if records came late."""
-        amended = _amended(last, self._end_offsets.late_records()) if last else None
+    def amended(self, last: Repetition) -> Repetition | None:
+        """Return the last repetition amended if some of its records came late."""
+        return _amended(last, self._end_offsets.late_records())
+
+    def end(self) -> None:
+        """Delete the loads' records."""
         self._delete_records()
-        return amended
 
     def _bytes_of(self, planned: PlannedRepetition) -> int:
         case, configuration = planned.case, planned.candidate.configuration

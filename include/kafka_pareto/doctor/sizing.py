@@ -149,24 +149,26 @@ def sizing_text(sizing: Sizing) -> str:
             "",
             f"{'Network':<12}{'cluster':>26}{'per broker':>28}",
             *(f"  {name:<10}{_rate(gb_s):>26}{_rate(gb_s / asked.brokers):>28}" for name, gb_s in rows),
-            f"  Each broker receives {_rate(sizing.broker_received_gb_s)} and sends {_rate(sizing.broker_sent_gb_s)}.",
+            f"  Each broker receives {_rate(sizing.broker_received_gb_s)} and sends {_rate(sizing.broker_sent_gb_s)}; "
+            "both include replication.",
             '  The guide calls this total (4 GB/s = 32 Gbit/s) "per broker", but it is for the whole cluster: here',
             f"  {cluster.total_gb_s:.2f} GB/s, or {per_broker_gb_s:.2f} GB/s per broker. The 25 Gbit/s interface it "
             "recommends could not carry 32 Gbit/s.",
             "",
             f"Disk for a retention of {asked.retention_h:,g} h",
-            f"  one copy    {sizing.disk_tb_one_copy:,.1f} TB (the guide's figure)",
+            f"  one copy    {sizing.disk_tb_one_copy:,.1f} TB (as the guide counts)",
             f"  replicas    {sizing.disk_tb_cluster:,.1f} TB in the cluster, {sizing.disk_tb_per_broker:,.1f} TB per "
             "broker",
             f"  written     {sizing.disk_write_gb_s_per_broker:.2f} GB/s per broker",
             "",
-            f"Page cache    {sizing.page_cache_gib:,.0f} GiB = {counted(asked.partitions, 'partition')} x "
-            f"{asked.segment_gib:g} GiB x 2; with replicas {sizing.page_cache_gib_per_broker:,.0f} GiB per broker",
+            f"Page cache    {sizing.page_cache_gib:,.0f} GiB (one copy: {counted(asked.partitions, 'partition')} x "
+            f"{_SEGMENTS_HELD} segments of {asked.segment_gib:g} GiB); with replicas {sizing.page_cache_gib_per_broker:,.0f} "
+            "GiB per broker",
             f"Cores         {sizing.cores_per_broker_fewest} to {sizing.cores_per_broker_most} per broker: "
             f"{threads}, 1 to 2 for codecs, 1 to 2 for GC",
             "  By this rule the guide's 16 network and 32 I/O threads need 50 to 52 cores, but it plans 32.",
             f"  All producers together need about {sizing.codec_cores:.1f} cores for lz4 (0.5 GB/s per core).",
-            f"In flight     at most {_rate(sizing.connection_gb_s)} per connection = {IN_FLIGHT_REQUESTS} requests x "
+            f"Connection    at most {_rate(sizing.connection_gb_s)} = {IN_FLIGHT_REQUESTS} requests in flight x "
             f"{asked.batch_size:,} B / {asked.round_trip_ms:g} ms",
             f"  At least {counted(sizing.fewest_producers, 'producer')}, connected to every broker.",
         ]

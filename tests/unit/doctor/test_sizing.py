@@ -40,7 +40,7 @@ def test_the_guides_disk_is_reproduced_and_leaves_the_replicas_out() -> None:
     assert sizing.disk_tb_one_copy == pytest.approx(604.8)
     assert sizing.disk_tb_cluster == pytest.approx(1814.4)
     assert sizing.disk_tb_per_broker == pytest.approx(604.8)
-    assert "one copy    604.8 TB (the guide's figure)" in sizing_text(sizing)
+    assert "one copy    604.8 TB (as the guide counts)" in sizing_text(sizing)
 
 
 def test_the_guides_page_cache_is_reproduced() -> None:

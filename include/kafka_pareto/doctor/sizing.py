@@ -162,8 +162,8 @@ def sizing_text(sizing: Sizing) -> str:
             f"  written     {sizing.disk_write_gb_s_per_broker:.2f} GB/s per broker",
             "",
             f"Page cache    {sizing.page_cache_gib:,.0f} GiB (one copy: {counted(asked.partitions, 'partition')} x "
-            f"{_SEGMENTS_HELD} segments of {asked.segment_gib:g} GiB); with replicas {sizing.page_cache_gib_per_broker:,.0f} "
-            "GiB per broker",
+            f"{_SEGMENTS_HELD} segments of {asked.segment_gib:g} GiB); with replicas "
+            f"{sizing.page_cache_gib_per_broker:,.0f} GiB per broker",
             f"Cores         {sizing.cores_per_broker_fewest} to {sizing.cores_per_broker_most} per broker: "
             f"{threads}, 1 to 2 for codecs, 1 to 2 for GC",
             "  By this rule the guide's 16 network and 32 I/O threads need 50 to 52 cores, but it plans 32.",

@@ -88,13 +88,13 @@ def describe_plan(plan: Plan) -> str:
     if plan.fewest_repetitions is not None and plan.fewest_duration_s is not None:
         repetitions = f"{plan.fewest_repetitions} to {repetitions}"
         least, most = _in_words(plan.fewest_duration_s), "up to "
-        duration = duration if least == duration else f"{least} to {duration}"
+        duration = duration if least == duration else _range(least, duration)
     noise = f" ({plan.noise_repetitions} for the noise report)" if plan.noise_repetitions else ""
     overrides = f"; overrides of the study file: {'; '.join(map(str, plan.overrides))}" if plan.overrides else ""
     return (
         f"plan: {repetitions} repetitions{noise}, about {duration}, {most}{plan.sent_gib:.1f} GiB sent, "
         f"peak disk use {plan.peak_disk_gib:.1f} GiB across all brokers; "
-        f"repeated measurements are extra{overrides}"
+        f"reruns not included{overrides}"
     )
 
 
@@ -120,3 +120,9 @@ def require_consent(plan: Plan, study: Study) -> None:
 def _in_words(seconds: float) -> str:
     minutes = seconds / 60
     return f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.1f} hours"
+
+
+def _range(least: str, most: str) -> str:
+    """Write a unit that both share once: `3 to 14 minutes`."""
+    number, unit = least.split()
+    return f"{number} to {most}" if most.endswith(f" {unit}") else f"{least} to {most}"

@@ -130,7 +130,10 @@ def _limits(decision: Decision, confirmation: Sequence[Repetition]) -> dict[str,
 
 def _limits_text(context: CardContext, decision: Decision) -> str:
     limits = {side: context.limited_by.get(configuration) for side, configuration in _sides(decision).items()}
-    named = [f"{LABELS.get(code, code)} ({side})" for side, code in limits.items() if code is not None]
+    sides = {
+        code: [side for side, each in limits.items() if each == code] for code in limits.values() if code is not None
+    }
+    named = [f"{LABELS.get(code, code)} ({', '.join(found)})" for code, found in sides.items()]
     return f"{', '.join(named)}." if named else ""
 
 
@@ -164,10 +167,8 @@ def _rounds(so_far: RoundsSoFar) -> list[str]:
     volumes = ", ".join(f"{volume:.3f}" for volume in so_far.measured_hypervolume)
     stop, rounds = so_far.stopped_because, so_far.rounds_measured
     why = stop_text(stop, rounds) if stop else "confirmation was started early"
-    return [
-        f"{counted(rounds, 'round')} after the design. Measured hypervolume by round: {volumes}.",
-        f"Stopped: {why}.",
-    ]
+    measured = f"{counted(rounds, 'round')} after the design. Measured hypervolume by round"
+    return [f"{measured if rounds else 'Measured hypervolume of the design'}: {volumes}.", f"Stopped: {why}."]
 
 
 def stop_text(stop: Stop, rounds: int) -> str:
@@ -212,7 +213,7 @@ def _series_sentences(series: SeriesStability, repetitions: int) -> list[str]:
     found = []
     if series.first_run_p_value_holm < SIGNIFICANCE:
         found.append(
-            f"The first repetition is an outlier: {label} {series.first_run_change_fraction * 100:+,.0f} % "
+            f"The baseline's first repetition is an outlier: {label} {series.first_run_change_fraction * 100:+,.0f} % "
             f"(p {p_text(series.first_run_p_value_holm)})."
         )
     if series.change_p_value_holm < SIGNIFICANCE:

@@ -197,8 +197,8 @@ def blocks_notes(decision: Decision) -> list[str]:
         cases = "record sizes" if decision.case.isdecimal() else "cases"
         notes.append(
             "`better` and `worse` mean that the interval excludes 0 %. The intervals use all "
-            f"{blocks} blocks and hold jointly at 95 % over all objectives and {cases}; those of means stay valid "
-            f"under early stopping.{_beside_text(decision)}"
+            f"{blocks} blocks and hold jointly at 95 % over all objectives and {cases}; all but the CVs' stay "
+            f"valid under early stopping.{_beside_text(decision)}"
         )
     if decision.in_force_left_out:
         notes.append(
@@ -254,10 +254,11 @@ def evidence_of(decision: Decision, campaign: str) -> str:
 def properties_text(decision: Decision, study: Study, campaign: str, date: str) -> str:
     """Return a properties file with the recommended settings, or with the baseline if it stays."""
     kept = "recommended" if decision.recommended else f"unchanged: this is {reference_words(decision)}"
+    about = "" if decision.recommended or decision.pick_configuration_id is None else "The pick, not in this file: "
     header = [
         f"{study.declaration.settings_word.capitalize()} for {case_label(decision.case)} ({kept}).",
         f"Study {study.name}, campaign {campaign}, {date}.",
-        reason_of(decision),
+        f"{about}{reason_of(decision)}",
         evidence_of(decision, campaign),
     ]
     if decision.recommended:

@@ -186,7 +186,7 @@ def _buffer(reference: ClientFigures, pick: ClientFigures) -> str:
         return ""
     if max(before, after) < _NOTEWORTHY_RATIO * min(before, after):
         return ""
-    return f"waiting for buffer space blocks send() {_plain(abs(after - before))} s {_more(after - before)}"
+    return f"the wait for buffer space is {_plain(abs(after - before))} s {'longer' if after > before else 'shorter'}"
 
 
 def _more(difference: float) -> str:

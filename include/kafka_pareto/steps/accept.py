@@ -237,8 +237,9 @@ def _notice(campaign: Campaign, moved: Sequence[Kept], stays: Sequence[Stays]) -
     kinds = {each.kind for each in stays}
     if "needs_approval" in kinds:
         asked = [each.subject for each in stays if each.kind == "needs_approval"]
-        recommends = f"the recommendation of campaign {campaign.keys.campaign} needs your approval"
-        kind, what = "needs_approval", recommends if "" in asked else asked[0]
+        cases = campaign.study.declaration.cases_text(asked.count(""))
+        what = asked[0] if "" not in asked else f"approval required for {cases} (campaign {campaign.keys.campaign})"
+        kind = "needs_approval"
     elif moved:
         kind = "in_force"
         what = f"new active settings for {joined([f'{case_label(kept[-1].case)}' for kept in moved])}"

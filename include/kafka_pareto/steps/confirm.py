@@ -81,7 +81,7 @@ class _Confirming:
         in_play = [*self._always, *self._others]
         self.choice_repetitions = self._measured("choice", in_play, self._confirmation.choice_blocks)
         choice = choose(self._study, self.candidates, self.choice_repetitions, self._in_force_id)
-        log.info("pick after %d blocks: %s", self._confirmation.choice_blocks, choice.configuration_id)
+        log.info("pick after %d choice blocks: %s", self._confirmation.choice_blocks, choice.configuration_id)
         if choice.configuration_id == (self._in_force_id or self._study.baseline_id()):
             return self._decided(choice, [])
         advice_id = best_advice(self._study, self.candidates, self.choice_repetitions, self._advised, self._in_force_id)
@@ -103,7 +103,7 @@ class _Confirming:
             gain = [each for each in before if each.phase == "gain" and each.block >= first_block]
             if not self._decided(choice, gain).is_answered:
                 return block
-            log.info("conclusive after %d blocks", len({each.block for each in gain}))
+            log.info("conclusive after %d gain blocks", len({each.block for each in gain}))
             return []
 
         race = until_answered if self._confirmation.is_sequential else None

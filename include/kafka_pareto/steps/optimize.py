@@ -49,9 +49,13 @@ def run(campaign: Campaign, case: str, round_number: int = 0) -> Manifest:
     hypervolume = float(found.hypervolume["hypervolume"].iloc[-1])
     weaker = int((~front["durability_accepted"]).sum())
     logger.info(
-        "%s: %d configurations on the front (plus %d with weaker durability) after %s evaluations; hypervolume %.4f",
-        case_label(case), len(found.front), weaker, f"{found.evaluations:,}", hypervolume,
-    )  # fmt: skip
+        "%s: %s configurations on the front%s after %s evaluations; hypervolume %.4f",
+        case_label(case),
+        f"{len(found.front):,}",
+        f" (plus {weaker:,} with weaker durability)" if weaker else "",
+        f"{found.evaluations:,}",
+        hypervolume,
+    )
     artifacts = [
         campaign.write_table(keys.front(case, round_number), front, FRONT_INTERVAL_COLUMNS),
         campaign.write_table(

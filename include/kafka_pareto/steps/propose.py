@@ -33,7 +33,7 @@ def run(campaign: Campaign, round_number: int) -> Manifest:
     """
     study, keys = campaign.tune, campaign.keys
     if round_number not in study.round_numbers():
-        log.info("round %d: skipped (strategy %s)", round_number, study.strategy)
+        log.info("round %d: not part of this study", round_number)
         return campaign.manifest("propose", [], {"configurations": 0}, [])
     proposal = campaign.find_record(keys.proposal(round_number), Proposal) or _propose(campaign, round_number)
     for each in proposal.cases:

@@ -61,7 +61,7 @@ def judge_champions(campaign: Campaign, confirmation: pd.DataFrame) -> list[Cham
             points = confirmation[confirmation[objective].notna()]
             version = version_of(client, campaign.keys, objective)
             if version is None or points.empty:
-                logger.info("%s: no model or no confirmed point; its champion stays", objective)
+                logger.info("%s: no model or no confirmed point, so the champion is unchanged", objective)
                 continue
             outcomes.append(_judge(client, campaign, objective, version, points))
         return outcomes
@@ -87,7 +87,7 @@ def _judge(
         client.set_registered_model_alias(name, CHAMPION, number)
     against = "no champion to compare" if champion_error is None else f"champion v{champion} {champion_error:.4g}"
     verdict = "is the new champion" if moved else "does not replace the champion"
-    logger.info("%s: prediction error of v%s %.4g, %s: it %s", objective, number, error, against, verdict)
+    logger.info("%s: v%s has prediction error %.4g, %s; it %s", objective, number, error, against, verdict)
     return ChampionOutcome(objective, number, error, champion, champion_error, moved)
 
 

@@ -169,14 +169,14 @@ def _summary(progress: Progress) -> str:
 
 
 def time_left_text(left: TimeLeft) -> str:
-    """Format the time left: `about 8 min left (6 to 11 min)`, without a range for seconds."""
+    """Format the time left: `about 8 min left (6 to 11 min)`, without a range for seconds or of one value."""
     if left.likely_s < 10:
         return "a few seconds left"
     if left.likely_s < 60:
         return f"about {round(left.likely_s / 5) * 5} s left"
     unit, seconds, decimals = ("min", 60, 0) if left.high_s < 2 * 3600 else ("h", 3600, 1)
     low, likely, high = (f"{each / seconds:.{decimals}f}" for each in (left.low_s, left.likely_s, left.high_s))
-    return f"about {likely} {unit} left ({low} to {high} {unit})"
+    return f"about {likely} {unit} left" + ("" if low == high else f" ({low} to {high} {unit})")
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ def test_a_shorter_wait_for_buffer_space_is_reported():
     waiting = [r.with_values({"buffer_wait_s": 2.5}) if r.is_baseline else r for r in blocks]
     breakdown = latency_breakdown(decision, waiting)
     assert breakdown is not None
-    assert explanation(breakdown)[-1] == "Waiting for buffer space blocks send() 2.5 s less."
+    assert explanation(breakdown)[-1] == "The wait for buffer space is 2.5 s shorter."
 
 
 @pytest.mark.parametrize(

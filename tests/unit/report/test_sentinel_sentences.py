@@ -55,7 +55,9 @@ def test_a_drift_is_reported_with_its_direction(tau: float, moved: str) -> None:
 
 def test_a_slow_first_repetition_is_reported_but_is_not_a_move() -> None:
     report = report_of(QUIET.model_copy(update={"first_run_p_value_holm": 0.02}))
-    assert sentinel_sentences(report) == ["The first repetition is an outlier: p95 latency +150 % (p 0.020)."]
+    assert sentinel_sentences(report) == [
+        "The baseline's first repetition is an outlier: p95 latency +150 % (p 0.020)."
+    ]
     assert move_sentences(report) == []
 
 

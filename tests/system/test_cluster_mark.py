@@ -62,7 +62,7 @@ def test_two_installations_load_one_cluster_in_turn(cluster: Cluster, tmp_path: 
         assert lease.renew()
         with (
             pytest.raises(
-                LeaseHeldError, match=rf"another installation loads this cluster \(.* pid {os.getpid()} since"
+                LeaseHeldError, match=rf"another installation is using this cluster \(.* pid {os.getpid()} since"
             ),
             exclusive_load(theirs, cluster, cluster.describe(), 2.0),
         ):
@@ -138,7 +138,7 @@ def test_a_file_is_sent_to_a_cluster_by_address_only_while_nothing_else_loads_it
     campaigns = FolderStore(tmp_path / "campaigns")
     with (
         exclusive_load(campaigns, cluster, cluster.describe(), 1.0),
-        pytest.raises(LeaseHeldError, match="another installation loads this cluster"),
+        pytest.raises(LeaseHeldError, match="another installation is using this cluster"),
     ):
         ingest(request, single_broker.settings, wait_s=2.0)
     same_store = FolderStore(tmp_path / "state" / "ingestions")

@@ -256,7 +256,7 @@ def test_a_user_who_may_look_but_not_write_stops_the_campaign_at_the_first_load(
         payloads = PayloadFiles(campaign, tmp_path)
         measurer = Measurer(study, ProducerRunner(campaign, case, Testbed(cluster, tool, lease, topic, payloads)))
         phase = MeasurementPhase(planned, RepetitionStore(campaign, campaign.keys.measurements(case)))
-        with pytest.raises(SafetyStop, match=r"the cluster refused the load.*needs .* Write on topic"):
+        with pytest.raises(SafetyStop, match=r"the cluster denied access.*needs .* Write on topic"):
             measurer.measure(phase)
 
     assert campaign.read_repetitions(campaign.keys.measurements(case)) == []

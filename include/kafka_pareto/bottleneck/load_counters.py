@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class LoadCounters:
-    """Counters of the measured time: the unthrottled part of a timed load, else the whole load.
+    """Counters of the measured time: the unthrottled phase of a timed load, else the whole load.
 
     None means not read or not applicable. If brokers differ, the value of the most loaded one counts.
 
@@ -40,8 +40,8 @@ class LoadCounters:
         sending_wait_fraction: Share of the time that those threads waited for Kafka.
         buffer_wait_fraction: Share of the time that `send()` waited for space in `buffer.memory`.
         in_flight_requests: Mean number of unanswered requests per broker, by Little's law.
-        unthrottled_request_latency_ms: Mean round trip of a request in the unthrottled part.
-        unthrottled_batch_size_avg_bytes: Mean size of a sent batch in the unthrottled part.
+        unthrottled_request_latency_ms: Mean round trip of a request in the unthrottled phase.
+        unthrottled_batch_size_avg_bytes: Mean size of a sent batch in the unthrottled phase.
     """
 
     counted_s: float | None = None

@@ -122,7 +122,7 @@ def _range_cell(found: RangeRatio | None) -> str:
 def _crossover_cell(found: Crossover | None) -> str:
     if found is None:
         return NONE
-    here = "not shown"
+    here = "none significant"
     if found.at is not None:
         low, high = (NONE if end is None else number_text(end) for end in (found.at.low, found.at.high))
         side = "better" if found.is_better_before else "worse"

@@ -93,7 +93,7 @@ def test_events_that_were_lost_are_counted_and_the_most_frequent_label_is_shown(
     first, *others = kept.repetitions["light_load"]
     lines = _lines(kept, "light_load", [_changed(first, events_lost=3, label="throttled"), *others])
     assert lines[-1] == "Events: 3 lost, 0 duplicated, 0 in flight"
-    assert lines[-2].startswith("light_load (load 10%): otel fastest, 884* ms, stable")
+    assert lines[-2].startswith("light_load (load 10%): fastest is otel, 884* ms, stable")
 
 
 def _changed(repetition: Repetition, **values: Value) -> Repetition:

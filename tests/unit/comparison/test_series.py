@@ -111,7 +111,7 @@ def test_tables_show_the_findings() -> None:
     assert [row[0] for row in range_rows(found)[1:]] == ["c2 over c1, light", "c2 over c1, heavy"]
     (_, row) = crossover_rows(found)
     assert row[0] == "c2 against c1"
-    assert row[1] == "not shown"
+    assert row[1] == "none significant"
     assert row[2].startswith("better up to 1,")
     assert "published 3,0" in row[2]
     assert range_sentences(found) == [

@@ -344,7 +344,7 @@ def test_the_reason_of_an_outlier_gives_its_value_and_the_studys_limit():
 def test_on_a_foreign_cluster_a_campaign_stops_at_its_ceiling_repeated_attempts_included(tmp_path: Path):
     with measuring(tmp_path, foreign(ceiling_gib=5 * 1000 * int(CASE) / (1 << 30))) as m:
         m.fail(LoadStartError("the machine hiccuped"), lambda _: len(m.tool.requests) == 2)
-        with pytest.raises(PlanError, match="has sent its ceiling"):
+        with pytest.raises(PlanError, match="would exceed its ceiling"):
             m.measure()
         assert len(m.tool.requests) == 5
     assert len(m.stored()) == 4

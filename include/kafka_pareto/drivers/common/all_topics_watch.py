@@ -9,7 +9,7 @@ from kafka_pareto.analysis.wording import counted
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.cluster import Cluster
 
-# On a large cluster the answer has megabytes, so the checks take at most a tenth of the time.
+# On a large cluster the answer is megabytes long, so the checks take at most a tenth of the time.
 _QUICK_S = 0.5
 _PAUSE_PER_LOOK = 9
 _MOST_NAMED = 3
@@ -49,5 +49,5 @@ class AllTopicsWatch:
         deadline = time.monotonic() + within_s
         while left := self.trouble():
             if time.monotonic() >= deadline:
-                raise ClusterError(f"the cluster is in trouble and did not recover within {within_s:.0f} s: {left}")
+                raise ClusterError(f"the cluster is unhealthy and did not recover within {within_s:.0f} s: {left}")
             time.sleep(_POLL_S)

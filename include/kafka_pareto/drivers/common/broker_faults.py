@@ -26,7 +26,7 @@ def broken(brokers: Brokers, fault: BrokerFault, health: TopicHealth) -> Iterato
     leading = [node for node in brokers.nodes.values() if node.number in health.leaders]
     if not leading:
         raise ClusterError(f"no broker leads a partition of topic {health.topic}")
-    # Prefer a broker without which the controllers keep a quorum.
+    # Prefer a broker whose loss keeps the controller quorum.
     controllers = sum(node.is_controller for node in brokers.nodes.values())
     name = max(leading, key=lambda node: (controllers > 1 or not node.is_controller, node.number)).name
     log.info("%s: %s", fault, name)

@@ -31,7 +31,7 @@ _LISTENED_S = 2.0
 
 
 class ChildProcess:
-    """A running program. Of its output only lines of JSON objects count; its standard error is kept for messages.
+    """A running program. Only output lines that are JSON objects count; its standard error is kept for messages.
 
     Args:
         name: Used in messages.
@@ -152,7 +152,7 @@ class ChildProcess:
             self._popen.send_signal(signal.SIGTERM)
 
     def wait(self, seconds: float) -> int | None:
-        """Wait for its end and return the exit code; None after a timeout."""
+        """Wait until it ends and return the exit code; None after a timeout."""
         with suppress(subprocess.TimeoutExpired):
             return self._popen.wait(max(seconds, 0.0))
         return None
@@ -209,7 +209,7 @@ def run_to_end(
     except OSError as error:
         raise LoadStartError(f"{name}: cannot be started: {error}") from error
     except subprocess.TimeoutExpired as error:
-        raise LoadToolError(f"{name} did not end within {within_s:g} s") from error
+        raise LoadToolError(f"{name} did not finish within {within_s:g} s") from error
     if ended.returncode:
         said = " ".join(ended.stderr.decode(errors="replace").split())[-_LAST_BYTES:]
         raise LoadToolError(f"{name} ended with exit code {ended.returncode}: {said}")

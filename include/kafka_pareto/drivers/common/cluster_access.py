@@ -100,7 +100,7 @@ def _require_login_only(place: str, properties: Mapping[str, str], producer_fix:
 
 
 def _require_own_brokers(cluster: ForeignCluster, servers_in_file: str, settings: Settings) -> None:
-    """Refuse to send credentials to other brokers than those they are meant for.
+    """Refuse to send credentials to brokers they are not meant for.
 
     Brokers are approved by the servers listed beside the file's name in a study, or by the file's own
     `bootstrap.servers`. A file without either may go to any.
@@ -136,14 +136,14 @@ def require_started_here(cluster_id: str, study: Study, settings: Settings) -> N
     if study.cluster is None and study.own_brokers is None and cluster_id != settings.own_cluster_id:
         raise BadInputError(
             f"KAFKA_PARETO_BOOTSTRAP_SERVERS={settings.bootstrap_servers}: cluster {cluster_id} was not started by "
-            "this installation's stack (KAFKA_PARETO_OWN_CLUSTER_ID), so others may depend on it: specify it "
-            "for the campaign, or in the study (cluster), with ceilings and consent"
+            "this installation's stack (KAFKA_PARETO_OWN_CLUSTER_ID), so others may depend on it: name it "
+            "in the campaign or the study (cluster), with ceilings and consent"
         )
 
 
 @contextmanager
 def open_cluster(study: TopicStudy, case: str, store: Store, settings: Settings) -> Iterator[OpenCluster]:
-    """Open the study's cluster and take its lease; start the study's own brokers as the case's baseline needs them.
+    """Open the study's cluster and take its lease; start the study's own brokers with the case's baseline.
 
     Raises:
         ClusterError: If the cluster cannot be reached, or a broker does not start.

@@ -48,21 +48,21 @@ class ClusterGuard:
         self._others = None if study.cluster is None else AllTopicsWatch(cluster)
 
     def allow(self, load_bytes: int) -> None:
-        """Count the load towards the ceiling of a foreign cluster.
+        """Count the load toward the ceiling of a foreign cluster.
 
         Raises:
-            PlanError: If the campaign would exceed it, pilots and repeated attempts included. The
-                last load of a killed task, if not stored, is not counted.
+            PlanError: If the campaign would exceed it, pilots and repeated attempts included. An
+                unstored last load of a killed task is not counted.
         """
         self.count(load_bytes)
         if self._foreign is not None and self._sent_bytes > self._foreign.ceiling_gib * _GIB:
             raise PlanError(
-                f"the campaign has sent its ceiling of {self._foreign.ceiling_gib:g} GiB. Its measurements are "
+                f"the campaign would exceed its ceiling of {self._foreign.ceiling_gib:g} GiB. Its measurements are "
                 "kept; start a new campaign with a higher ceiling or fewer repetitions"
             )
 
     def count(self, further_bytes: int) -> None:
-        """Count bytes a load sent beyond its allowance: the first load of a warm JVM warms it up for longer."""
+        """Count bytes a load sent beyond its allowance: a JVM's first load has a longer warm-up."""
         self._sent_bytes += max(further_bytes, 0)
 
     def wait_until_healthy(self, bytes_to_write: int = 0) -> None:
@@ -103,7 +103,7 @@ class ClusterGuard:
         self._seen_healthy = None
         with _refusals_stop():
             health = self._cluster.topic_health(self._topic)
-            self._require_no_trouble(health, "the cluster is in trouble")
+            self._require_no_trouble(health, "the cluster is unhealthy")
         self._seen_healthy = time.monotonic(), health
         return health
 
@@ -146,10 +146,10 @@ class ClusterGuard:
         for found in log_dirs:
             place = f"log directory {found.path} of broker {found.broker_id}"
             if found.error:
-                raise ClusterError(f"the cluster is in trouble: {place} is offline: {found.error}")
+                raise ClusterError(f"the cluster is unhealthy: {place} is offline: {found.error}")
             if found.usable_bytes is not None and found.usable_bytes < needed_bytes:
                 raise ClusterError(
-                    f"the cluster is in trouble: {place} is nearly full: {found.usable_bytes / _MIB:,.1f} MiB are "
+                    f"the cluster is unhealthy: {place} is nearly full: {found.usable_bytes / _MIB:,.1f} MiB are "
                     f"free, but up to {needed_bytes / _MIB:,.1f} MiB may be written before the next deletion"
                 )
 
@@ -222,7 +222,7 @@ class ClusterGuard:
         """
         if _REFUSAL.search(complaint):
             raise SafetyStop(
-                f"the cluster refused the load, so the campaign was stopped: {complaint}; this user needs valid "
+                f"the cluster denied access, so the campaign was stopped: {complaint}; this user needs valid "
                 f"credentials and Write on topic {self._topic}"
             )
 

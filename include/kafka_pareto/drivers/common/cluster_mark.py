@@ -110,7 +110,7 @@ class ClusterMark:
             self._renewal.start()
         elif self._trouble is None:
             raise LeaseHeldError(
-                f"another installation loads this cluster ({self._holder or 'holder unknown'}; topic {MARK_TOPIC}), "
+                f"another installation is using this cluster ({self._holder or 'holder unknown'}; topic {MARK_TOPIC}) "
                 f"and did not finish within {self._wait_s:.0f} s; wait for it, or stop it"
             )
         else:
@@ -118,7 +118,8 @@ class ClusterMark:
             if not self._is_refused:
                 raise self._trouble
             log.warning(
-                "other installations are not kept from loading this cluster, since its mark could not be created: %s",
+                "other installations can load this cluster, too: its mark (topic %s) could not be created: %s",
+                MARK_TOPIC,
                 self._trouble,
             )
         return self
@@ -143,7 +144,7 @@ class ClusterMark:
         return self._is_ours()
 
     def renew(self) -> bool:
-        """Renew the lease and return whether both were held throughout; an unreachable mark cannot be taken."""
+        """Renew the lease and return whether both were held throughout; nobody can take an unreachable one."""
         return self._lease.renew() and self._is_ours()
 
     def _is_ours(self) -> bool:

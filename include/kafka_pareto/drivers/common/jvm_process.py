@@ -1,4 +1,4 @@
-"""Run a load's Java program as a process that dies with its step. Its properties, maybe secret, reach no disk."""
+"""Run a load's Java program as a process that dies with its step. Its properties may be secret, so never on disk."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class LoadProcess:
         self._settings = settings
 
     def jvm_warmup_s(self, request: JvmRequest) -> float:  # noqa: ARG002 (a warm JVM's answer depends on it)
-        """Return the time for which the JVM must send before measuring, to be as warm as for any other request."""
+        """Return how long the JVM must send before measuring, to be equally warm for every request."""
         return 0.0
 
     def without_secrets(self, text: str) -> str:
@@ -145,10 +145,10 @@ def java_argv(settings: Settings, request: JvmRequest, main_class: str, serving_
     """Return the command line up to the program's own options.
 
     Anything secret is in the properties file. If its parent is gone, the program ends itself after a limit in whole
-    minutes slightly above `LoadProcess`'s. A server of several requests lives `serving_s` longer.
+    minutes slightly above `LoadProcess`'s. A JVM that serves several requests may run `serving_s` longer.
     """
     limit_minutes = math.ceil((serving_s + request.timeout_s + _GRACE_S) / 60)
-    # A Java without this option starts anyway.
+    # A JVM without this option still starts.
     argv = [settings.java, "-XX:+IgnoreUnrecognizedVMOptions", f"-XX:SelfDestructTimer={limit_minutes}"]
     argv += [f"-Xmx{request.heap_mib}m"]
     return [*argv, "-Duser.language=en", "-Duser.country=US", "-cp", f"{settings.kafka_jars}/*", main_class]
@@ -179,10 +179,10 @@ def java_version(java: str) -> int:
             argv, capture_output=True, text=True, timeout=_JAVA_VERSION_WITHIN_S, check=True, env=_environment()
         ).stderr
     except (OSError, subprocess.SubprocessError) as error:
-        raise LoadStartError(f"{java}: does not print its version: {error}") from error
+        raise LoadStartError(f"cannot read the version of {java}: {error}") from error
     found = _JAVA_VERSION.search(said)
     if found is None:
-        raise LoadStartError(f"{java}: does not print its version: {said[:100]!r}")
+        raise LoadStartError(f"cannot read the version of {java}: {said[:100]!r}")
     return int(found[1])
 
 

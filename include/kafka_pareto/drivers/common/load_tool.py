@@ -89,14 +89,18 @@ class LoadResult:
     None if nothing was measured, as when every send failed. `paced_records_unsent` were due at the fixed rate when the
     tool stopped because of a growing backlog, so latencies were still rising.
 
-    Six values describe the unthrottled part after its warm-up: `unthrottled_began_s` (seconds from the load's start),
-    `unthrottled_s` (its duration), `sending_cpu_s` (CPU time of the sending threads), `unthrottled_sent_records_s`
-    (their rate), `unthrottled_wait_s` (their wait for Kafka: for buffer space, and at the end for outstanding answers;
-    None if unknown), and `unthrottled_client` (the client's metrics of that part alone; `client` has the averages of
-    the last part). With several producers the values are those of all threads together.
+    Between the phases the tool waits `settling_s` for the machine to write back the brokers' data. If that takes too
+    long, `is_settled` is False and writing continued during the paced phase. `errors` is the tool's first complaint.
 
-    Between the parts the tool waits `settling_s` for the machine to write back the brokers' data. If that takes too
-    long, `is_settled` is False and writing continued during the paced part. `errors` is the tool's first complaint.
+    The attributes below describe the unthrottled phase after its warm-up, for all producers' threads together.
+
+    Attributes:
+        unthrottled_began_s: Its start, in seconds from the load's start.
+        unthrottled_s: Its duration.
+        sending_cpu_s: CPU time of the sending threads.
+        unthrottled_sent_records_s: Their rate.
+        unthrottled_wait_s: Their wait for Kafka (buffer space, at the end outstanding answers); None if unknown.
+        unthrottled_client: The client's metrics of this phase; `client` has the averages of the last phase.
     """
 
     records_attempted: int

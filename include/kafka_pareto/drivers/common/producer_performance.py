@@ -1,4 +1,4 @@
-"""Run Kafka's own load tool, `kafka-producer-perf-test`, each time in a fresh JVM, and parse its output (KIP-1052)."""
+"""Run Kafka's `kafka-producer-perf-test`, each time in a fresh JVM, and parse its output (KIP-1052)."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class ProducerPerformance:
         """Run one load in a new JVM; refuse timed loads, keys, zeros and several producers, unsupported there."""
         if request.timed is not None or request.keys or request.records < 1:
             raise LoadToolError(
-                "kafka_perf_test sends a number of records without keys; for more, use the load generator"
+                "kafka_perf_test sends a fixed number of records, without keys; otherwise set load_tool: load_generator"
             )
         if request.made_payload != "random" or request.producers != 1:
             raise LoadToolError(
-                "kafka_perf_test sends random letters by one producer; for more, use the load generator"
+                "kafka_perf_test sends random letters from one producer; otherwise set load_tool: load_generator"
             )
         return self._process.run(
             MAIN_CLASS,
@@ -130,7 +130,7 @@ def parse_perf_output(text: str) -> PerfOutput:
     if len(whole_run) != 1 or len(steady_state) > 1:
         ending = next((line[-200:] for line in reversed(text.splitlines()) if line.strip()), "")
         raise LoadToolError(
-            f"the load generator's output must have one whole-run line and at most one steady-state line; it has "
+            "kafka-producer-perf-test's output must have one whole-run line and at most one steady-state line; it has "
             f"{len(whole_run)} and {len(steady_state)}, and ends with {ending!r}"
         )
     return PerfOutput(whole_run[0], steady_state[0] if steady_state else None, client_metrics(metrics))
@@ -150,7 +150,7 @@ def _summary(match: re.Match[str]) -> PerfSummary:
     ascending = [p50, p95, p99, p999, maximum]
     has_nan = any(math.isnan(number) for number in (records_s, printed_mib_s, *latencies_ms))
     if has_nan or records_s <= 0 or ascending != sorted(ascending):
-        raise LoadToolError(f"the load generator's numbers are inconsistent: {match[0]!r}")
+        raise LoadToolError(f"kafka-producer-perf-test's numbers are inconsistent: {match[0]!r}")
     figures = LoadFigures(
         throughput_records_s=records_s,
         printed_mib_s=printed_mib_s,

@@ -96,7 +96,7 @@ class ClusterSystem(System):
         needed_bytes = plan.peak_disk_gib * _GIB * _FREE_DISK_MARGIN / disks
         if usable and min(usable) < needed_bytes:
             raise PlanError(
-                f"the campaign may need {needed_bytes / _GIB:.1f} GiB at a time on a broker's disk, but one has only "
+                f"the campaign may need up to {needed_bytes / _GIB:.1f} GiB on a broker's disk, but one has only "
                 f"{min(usable) / _GIB:.1f} GiB free; free space, or use smaller record sizes"
             )
 
@@ -141,7 +141,7 @@ class OwnBrokersSystem(System):
         needed_bytes, free_bytes = plan.peak_disk_gib * _GIB * _FREE_DISK_MARGIN, shutil.disk_usage(self._folder).free
         if free_bytes < needed_bytes:
             raise PlanError(
-                f"the brokers may write {needed_bytes / _GIB:.1f} GiB at a time to {self._folder}, but "
+                f"the brokers may need up to {needed_bytes / _GIB:.1f} GiB in {self._folder}, but "
                 f"{free_bytes / _GIB:.1f} GiB are free there; free space, or choose another folder with TMPDIR"
             )
 
@@ -151,14 +151,14 @@ def missing_safeguards(cluster: Cluster, description: ClusterDescription) -> lis
     lines = []
     if refusal := why_no_mark(cluster, len(description.brokers)):
         lines.append(
-            "other installations of this tool are not kept from loading the cluster at the same time, since this user "
-            f"may not create topic {MARK_TOPIC}: {refusal}"
+            "other installations of this tool can load the cluster at the same time: this user may not create topic "
+            f"{MARK_TOPIC}: {refusal}"
         )
     hidden = cluster.topics_on_brokers() - cluster.all_topics_health().topics
     if hidden > 0:
         lines.append(
-            f"not watched: {counted(hidden, 'topic')} of the cluster, since this user may not describe them; harm to "
-            "them does not stop the campaign; to watch them, grant this user Describe on all topics"
+            f"not watched: {counted(hidden, 'topic')} of the cluster. This user may not describe them, so harm to "
+            "them does not stop the campaign; grant this user Describe on all topics"
         )
     return lines
 

@@ -28,16 +28,17 @@ class Trend:
 
 
 def trend_of(x: _Values, y: _Values) -> Trend:
-    """Estimate the slope by generalised least squares with first-order autocorrelated residuals.
+    """Estimate the slope by generalized least squares with first-order autocorrelated residuals.
 
-    For a queue, where each wait depends on the one before, independent residuals would make the error too small. The
-    share carried over is the residuals' autocorrelation, corrected for the bias of a fitted line (van Giersbergen,
-    Economics Letters 89, 2005) plus one standard error, limited to 0 to 1. At 1 the values are a random walk, and the
-    slope is the last less the first value over their distance (Prais and Winsten, Cowles Commission Discussion Paper
-    383, 1954).
+    In a queue each wait depends on the one before, so independent residuals would make the error too small. The
+    residuals' autocorrelation is corrected for the bias of a fitted line (van Giersbergen, Economics Letters 89, 2005),
+    then raised by one standard error and limited to 0 to 1. At 1 the values are a random walk, and the slope is the
+    last value minus the first, divided by their distance (Prais and Winsten, Cowles Commission Discussion Paper 383,
+    1954).
 
-    With 40 values a 95 % interval covers the slope in 95 of 100 cases up to a share of 0.8, and in 78 for a random
-    walk, whose share is underestimated. If values may be one, the error needs a lower bound from elsewhere.
+    With 40 values a 95 % interval covers the slope in 95 of 100 cases up to an autocorrelation of 0.8, and in 78 for a
+    random walk, whose autocorrelation is underestimated. If the values may be a random walk, the error needs a lower
+    bound from elsewhere.
 
     Args:
         x: Times in rising order, shape (n,) with n of at least `LEAST_POINTS`.

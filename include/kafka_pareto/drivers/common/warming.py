@@ -9,7 +9,7 @@ log = logging.getLogger(__name__)
 
 STILL_RISING = 1.1
 FLAT_LOADS = 2
-"""Loads in a row that must exceed the best by at most a tenth; warming brokers have slow moments, too."""
+"""Consecutive loads at most a tenth above the best; one is not enough, since warming brokers have slow moments."""
 
 
 def pace_when_warm(load: Callable[[float], float], most_loads: int) -> float:

@@ -1,4 +1,4 @@
-"""The first screen of a comparison of log pipelines: the time in each stage, the longest stage, and the behavior."""
+"""The first screen of a comparison of log pipelines: the time in each stage, the longest stage, and the label."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _label_text(label: str) -> str:
 def _stage_table(part: PartComparison, labels: Mapping[str, str]) -> list[str]:
     """Return the stages of the reference and the fastest levels that fit, and a line with the other levels."""
     names = (*_STAGES, _LATENCY, _P95)
-    side = ("ms (* significant)", *(quantity_named(name).words for name in names), "behavior")
+    side = ("ms (* significant)", *(quantity_named(name).words for name in names), "label")
     free = WIDTH - max(map(len, side))
     shown: list[tuple[str, ...]] = []
     hidden: list[str] = []
@@ -63,7 +63,7 @@ def _stage_table(part: PartComparison, labels: Mapping[str, str]) -> list[str]:
         if free >= 0 and not hidden:
             shown.append(column)
         else:
-            hidden.append(f"{level_text(level)} {_mean(level, _LATENCY)} ms ({label})")
+            hidden.append(f"{level_text(level)} (mean {_mean(level, _LATENCY)} ms, {label})")
     rows = list(zip(side, *shown, strict=True))
     return [*screen_table(rows, "right"), *([listed("Not shown: ", hidden)] if hidden else [])]
 
@@ -105,10 +105,10 @@ def _part_line(part: PartComparison, labels: Mapping[str, str]) -> str:
     """Return a part's fastest level with its label, and the reference's latency."""
     reference, fastest = part.reference_level, min(part.levels, key=_latency_ms)
     label = labels.get(fastest.configuration_id, NONE)
-    text = f"{part.part}{fixed_text(part)}: {level_text(fastest)} fastest, {_mean(fastest, _LATENCY)} ms, {label}"
+    text = f"{part.part}{fixed_text(part)}: fastest is {level_text(fastest)}, {_mean(fastest, _LATENCY)} ms, {label}"
     if fastest is reference:
         return fitting(f"{text} (the reference)")
-    return fitting(f"{text} ({level_text(reference)} {_mean(reference, _LATENCY)} ms)")
+    return fitting(f"{text}; {level_text(reference)} {_mean(reference, _LATENCY)} ms")
 
 
 def _lost_lines(repetitions: Mapping[str, Sequence[Repetition]]) -> list[str]:

@@ -193,8 +193,8 @@ def require_answers(answered: Answered) -> None:
     """
     if answered.refused > _MOST_REFUSED_FRACTION * answered.due:
         raise RequestsRejectedError(
-            f"the web server rejected or did not answer {answered.refused} of {answered.due} requests; set a lower "
-            "load, workload: static, or a lower replay.times"
+            f"the web server rejected or did not answer {answered.refused} of {answered.due} requests; lower load or "
+            "replay.times, or set workload: static"
         )
 
 
@@ -203,7 +203,7 @@ def warm_up(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol)
 
     The backlog of a pipeline that has just started is not due to its settings. During the wait a few requests are sent,
     all answered before this returns: Filebeat polls an idle log less and less often, up to every `max_backoff_ms`, and
-    would be asleep when the run begins.
+    would be in backoff when the run begins.
     """
     opened.load.send(replace(wanted, run=f"{wanted.run}w", seconds=protocol.warmup_s, burst_until_s=0.0))
     logged, numbers = len(read_access_log(opened.log_file)), count()
@@ -213,7 +213,7 @@ def warm_up(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol)
 
 
 def trickle_of(wanted: Wanted, number: int) -> Wanted:
-    """Return second `number` of a much lower load with its own accounts; a replayed log gets static requests."""
+    """Return one second (`number`) of a much lower load with its own users; a replayed log gets static requests."""
     return replace(
         wanted,
         run=f"{wanted.run}t{number}",

@@ -98,7 +98,7 @@ def label_of(timeline: Timeline, steady_from_s: int, untaken_fraction: float) ->
 
     - too_short_to_tell: `growth_of` returns None.
     - collapsing: the queue grows (above zero with 99 % confidence) by more than `GROWTH_FRACTION` of the events logged.
-      Late requests do not count.
+      Requests sent late are not growth.
     - too_short_to_tell: growth by `BOUND_FRACTION` or more, as at 105 % load, cannot be excluded.
     - throttled: the queue is bounded, but more than `UNTAKEN_FRACTION` of the requests due were rejected or lost.
     - spiky: in the steady part the busiest second of shipper or aggregator exceeds five times the mean, or that of Hive
@@ -122,7 +122,7 @@ def label_of(timeline: Timeline, steady_from_s: int, untaken_fraction: float) ->
 def label_text(label: PipelineLabel) -> str:
     """Return the label in words; empty for a stable run."""
     if label == "too_short_to_tell":
-        return "queue growth was inconclusive: the run was too short"
+        return "the run was inconclusive: too short for the queue's growth"
     return "" if label == "stable" else f"the run was {label}"
 
 

@@ -23,7 +23,7 @@ _FEATURE_GATE = "--feature-gates=stanza.synchronousLogEmitter"
 
 @dataclass(frozen=True)
 class CollectorSettings:
-    """Destination of both Collectors and `values` of the study's settings; the rest keeps the Collector's defaults.
+    """Destination of both Collectors, and the study's settings (`values`); all else is the Collector's default.
 
     Attributes:
         planted_delay_ms: Delay of each batch before its timestamp, for tests.

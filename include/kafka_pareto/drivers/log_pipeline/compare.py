@@ -54,7 +54,7 @@ class CompareLogPipeline(LogPipelineStudy, Compare):
         described = super().described_protocol() | {
             "requests": f"{protocol.seconds} s after {protocol.warmup_s:g} s of warm-up, from "
             f"{counted(self.senders, 'sender')}; steady part from {protocol.steady_from_s} s",
-            "end": f"when the last request is in Hive, at most {protocol.drain_s:g} s later; then all parts stop",
+            "end": f"when the last request is in Hive, or after {protocol.drain_s:g} s; then all parts stop",
             "shop": f"Flask behind nginx, on {self.database}",
         }
         if replay:

@@ -15,7 +15,7 @@ from kafka_pareto.drivers.log_pipeline.programs import READY_S, Programs
 from kafka_pareto.drivers.log_pipeline.web_parts import environment
 from kafka_pareto.kafka.known_properties import PropertyValue
 
-# Filebeat's default queue size; it rejects a flush.min_events above the size.
+# Filebeat's default queue size; it rejects a larger flush.min_events.
 _QUEUE_EVENTS = 4096
 # An entry ends when the next one begins, or after 5 s without a line: the last before a pause waits that long.
 _OBJECTS = {"type": "pattern", "pattern": r"^\{", "negate": True, "match": "after"}

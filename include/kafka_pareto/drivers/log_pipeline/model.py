@@ -63,7 +63,7 @@ def batching_ms(settings: Mapping[str, FactorValue], events_s: float, batch_ms: 
     # A multi-line entry is complete when the next one begins.
     next_line_ms = _MS / events_s if settings["log_lines"] == "multi" else 0.0
     flush_ms = _flush_ms(settings, events_s)
-    # All events of one poll wait as long as the first.
+    # Events of one poll wait equally long; those of the first poll wait `flush_ms`.
     looks = math.ceil(flush_ms / backoff_ms)
     flushed_ms = flush_ms - backoff_ms * max(looks - 1, 0) / 2
     sent_events = max(min(float(settings["bulk_max_size"]), events_s * max(backoff_ms, flush_ms) / _MS), 1.0)

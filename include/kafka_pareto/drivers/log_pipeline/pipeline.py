@@ -98,7 +98,7 @@ class Pipeline(Opened):
 
     @property
     def quiet_s(self) -> float:
-        """Return how long arrivals must pause before no rows are assumed to be in flight."""
+        """Return how long arrivals must pause to assume no rows in flight."""
         return max(_QUIET_S, self.batching_s + self._warehouse.trigger_ms / _MS)
 
     def wait_until_committed(self, rows: int, seconds: float, meanwhile: Callable[[], None]) -> bool:

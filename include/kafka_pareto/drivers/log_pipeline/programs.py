@@ -39,7 +39,7 @@ def find_programs(settings: Settings, database: str) -> Programs:
         packages = " ".join(dict.fromkeys(_DEBIAN[name] for name in missing))
         instead = ", or set database: sqlite" if "mariadbd" in missing else ""
         raise BadInputError(
-            f"{missing[0]} is not on the PATH; run apt-get install --no-install-recommends {packages}{instead}"
+            f"{missing[0]} is not on the PATH; run `apt-get install --no-install-recommends {packages}`{instead}"
         )
     folder = settings.log_pipeline
     programs = Programs(

@@ -18,7 +18,7 @@ class LatencyFigures:
         committed_events_s: Rate at which Hive took events in the steady part; capped at the logging rate.
     """
 
-    latency_mean_ms: Annotated[float, Shown("latency", maximised=False)]
+    latency_mean_ms: Annotated[float, Shown("mean latency", maximised=False)]
     latency_p50_ms: Annotated[float, Shown("p50 latency", maximised=False)]
     latency_p95_ms: Annotated[float, Shown("p95 latency", maximised=False)]
     latency_p99_ms: Annotated[float, Shown("p99 latency", maximised=False)]

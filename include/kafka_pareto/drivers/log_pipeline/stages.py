@@ -76,7 +76,7 @@ class Reconciled:
             return f"requests in Hive more than once: {len(self.doubled)} ({first_ids_text(self.doubled)})"
         if self.unknown:
             return f"rows in Hive that match no logged request: {self.unknown}"
-        return f"events without all timestamps: {self.unstamped}" if self.unstamped else ""
+        return f"events with missing timestamps: {self.unstamped}" if self.unstamped else ""
 
 
 def reconcile(
@@ -130,7 +130,7 @@ def negative_stage(events: pd.DataFrame) -> str:
         if (wrong := events[events[name] < 0]).size:
             first = wrong.iloc[0]
             events_text = counted(len(wrong), "event")
-            return f"stage {name} ends before it begins in {events_text}: {first.request_id} by {-first[name]} ms"
+            return f"stage {name} is negative in {events_text}, such as {first.request_id} ({first[name]} ms)"
     return ""
 
 

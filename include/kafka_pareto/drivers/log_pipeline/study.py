@@ -122,7 +122,7 @@ class LogPipelineProtocol(Protocol):
     """Adds the duration of a run, and the time limit for its last requests to reach Hive.
 
     A run begins when the warm-up requests (of `warmup_s`) are in Hive, or after `drain_s`; until then a few requests
-    keep Filebeat awake. Steady-state figures exclude the first `steady_from_s`. A pipeline that still delivers events
+    keep Filebeat polling. Steady-state figures exclude the first `steady_from_s`. A pipeline that still delivers events
     `drain_s` after the last request is too slow; if no more events arrive, the missing ones are lost.
     """
 
@@ -215,8 +215,8 @@ class LogPipelineStudy(Study):
         if last_s >= seconds - 1:
             return ""
         return (
-            f"is too short for a run of {seconds} s: at times {times:g} its last request is due {last_s:g} s after the "
-            "first; use a longer log, or lower times or protocol.seconds"
+            f"is too short for a run of {seconds} s: with times {times:g}, its last request is due {last_s:g} s after "
+            "the first; use a longer log, or lower times or protocol.seconds"
         )
 
     def conflict_in(self, level: Configuration) -> str:

@@ -226,7 +226,7 @@ def quantities_of(
 
 
 def load_setting(request: LoadRequest, payload: str = "random") -> LoadSetting:
-    """Return the parts of the request that determine the limit of the unthrottled part."""
+    """Return the parts of the request that determine the limit of the unthrottled phase."""
     timed = request.timed
     limit = timed.paced_rate_records_s if timed and timed.seconds <= 0 else request.throughput_records_s
     return LoadSetting(request.record_size_bytes, request.properties, limit, request.producers, payload)
@@ -264,7 +264,7 @@ def _reservations(result: LoadResult) -> list[str]:
     if not result.is_settled:
         found.append(
             f"latencies may be too high: after a pause of {result.settling_s:.1f} s the machine was still writing data "
-            "of the unthrottled part when the paced part began"
+            "of the unthrottled phase when the paced phase began"
         )
     return found
 

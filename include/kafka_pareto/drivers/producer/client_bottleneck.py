@@ -121,7 +121,7 @@ def _paced_too_slowly(request: LoadRequest, result: LoadResult, figures: LoadFig
 
 
 def with_client(counters: LoadCounters, request: LoadRequest, result: LoadResult, brokers: int) -> LoadCounters:
-    """Return the counters with those of the client's unthrottled part.
+    """Return the counters with those of the client's unthrottled phase.
 
     Args:
         counters: Counted from outside.
@@ -166,7 +166,7 @@ def expected_window(request: LoadRequest, *, jvm_is_warm: bool = False) -> LoadW
 
 
 def measured_window(result: LoadResult) -> LoadWindow | None:
-    """Return when the unthrottled part's measured sending took place; None if the tool does not report it."""
+    """Return when the unthrottled phase's measured sending took place; None if the tool does not report it."""
     if result.unthrottled_began_s is None or result.unthrottled_s is None:
         return None
     return LoadWindow(result.unthrottled_began_s, result.unthrottled_began_s + result.unthrottled_s)

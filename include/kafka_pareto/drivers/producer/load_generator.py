@@ -88,7 +88,7 @@ class LoadGenerator:
     need little warm-up, except the first of a JVM.
 
     If the machine runs brokers too, data they have written stays in memory for half a minute and would be written back
-    during a later part. So the machine is made to write it back before the paced part begins.
+    during a later phase. So the machine is made to write it back before the paced phase begins.
     """
 
     def __init__(
@@ -207,7 +207,7 @@ def timed_within_limit(request: LoadRequest) -> TimedLoad:
 def _figures(fastest: Part, paced: Part, timed: TimedLoad) -> LoadFigures | None:
     """Take throughput from the first part, and latency and both CVs from the last.
 
-    With both parts, the unthrottled part's latencies have names of their own.
+    With both parts, the unthrottled phase's latencies have names of their own.
     """
     latency, from_send = paced.latency_us, paced.latency_from_send_us
     unthrottled = fastest.latency_from_send_us if fastest is not paced else None

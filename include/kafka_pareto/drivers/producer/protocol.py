@@ -19,7 +19,7 @@ _HOLDS_FOR = {
 class Paced(Section):
     """Adds a part at `rate_fraction` of the baseline's capacity, which a ramp finds before the campaign.
 
-    The load generator sends it for `seconds`, after the unthrottled part. Kafka's tool sends everything at this rate
+    The load generator sends it for `seconds`, after the unthrottled phase. Kafka's tool sends everything at this rate
     and takes no `seconds`.
     """
 

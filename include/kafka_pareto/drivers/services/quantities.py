@@ -30,7 +30,7 @@ class OrderFigures:
     """
 
     orders_s: Annotated[float, Shown("orders", maximised=True)]
-    latency_mean_ms: Annotated[float, Shown("latency", maximised=False)]
+    latency_mean_ms: Annotated[float, Shown("mean latency", maximised=False)]
     latency_p50_ms: Annotated[float, Shown("p50 latency", maximised=False)]
     latency_p95_ms: Annotated[float, Shown("p95 latency", maximised=False)]
     latency_p99_ms: Annotated[float, Shown("p99 latency", maximised=False)]

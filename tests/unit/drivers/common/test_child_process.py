@@ -91,5 +91,5 @@ def test_a_program_runs_to_its_end_and_a_failure_or_timeout_is_reported() -> Non
     assert run("print(5)") == b"5\n"
     with pytest.raises(LoadToolError, match="the program ended with exit code 3: no room"):
         run("import sys; print('no  room', file=sys.stderr); sys.exit(3)")
-    with pytest.raises(LoadToolError, match=r"the program did not end within 0\.2 s"):
+    with pytest.raises(LoadToolError, match=r"the program did not finish within 0\.2 s"):
         run("import time; time.sleep(60)", 0.2)

@@ -114,7 +114,7 @@ def test_trouble_that_lasts_is_waited_for_and_then_said(tmp_path: Path, caplog: 
     assert m.tool.requests == []
     waits = [record.message for record in caplog.records if record.levelname == "WARNING"]
     assert len(waits) == 1
-    assert "the cluster is in trouble: topic" in waits[0]
+    assert "the cluster is unhealthy: topic" in waits[0]
 
 
 @pytest.mark.slow
@@ -177,7 +177,7 @@ def test_a_refused_load_stops_the_campaign_immediately(tmp_path: Path, says_so: 
             return replace(result, records_sent=0, figures=None, errors=complaint)
 
         m.tool.after_run = refused
-        with pytest.raises(SafetyStop, match=r"the cluster refused the load.*Not authorized"):
+        with pytest.raises(SafetyStop, match=r"the cluster denied access.*Not authorized"):
             m.measure()
     assert len(m.tool.requests) == 1
 
@@ -212,7 +212,7 @@ def test_on_a_foreign_cluster_a_shrinking_isr_stops_the_campaign_immediately(tmp
 def test_on_a_foreign_cluster_trouble_seen_after_the_load_stops_the_campaign_too(tmp_path: Path):
     with measuring(tmp_path, foreign()) as m:
         m.tool.after_run = in_trouble_after(m, lambda _: True)
-        with pytest.raises(SafetyStop, match="its load may be the cause: the cluster is in trouble"):
+        with pytest.raises(SafetyStop, match="its load may be the cause: the cluster is unhealthy"):
             m.measure()
         assert len(m.tool.requests) == 1
 

@@ -51,7 +51,7 @@ def test_more_disk_than_is_free_is_refused_with_both_numbers_the_folder_and_the_
     with pytest.raises(PlanError) as refused:
         OwnBrokersSystem(SMALLEST, 724, tmp_path).require_fit(plan(1e7), campaign, "grid")
     assert re.fullmatch(
-        rf"the brokers may write 12000000\.0 GiB at a time to {re.escape(str(tmp_path))}, but [\d.]+ GiB are free "
+        rf"the brokers may need up to 12000000\.0 GiB in {re.escape(str(tmp_path))}, but [\d.]+ GiB are free "
         r"there; free space, or choose another folder with TMPDIR",
         str(refused.value),
     )

@@ -179,7 +179,7 @@ def test_a_late_load_is_reported(p95_ms: float, p99_ms: float, reason: str) -> N
         ({"lost": ["a"]}, "records_lost", "requests missing from Hive: 1 of 600 (a)"),
         ({"doubled": ["a", "b"]}, "records_duplicated", "requests in Hive more than once: 2 (a, b)"),
         ({"unknown": 2}, "failed", "rows in Hive that match no logged request: 2"),
-        ({"unstamped": 3}, "failed", "events without all timestamps: 3"),
+        ({"unstamped": 3}, "failed", "events with missing timestamps: 3"),
     ],
 )
 def test_a_run_counts_when_each_request_came_to_hive_once(
@@ -235,7 +235,7 @@ def test_an_adjusted_clock_and_a_stage_that_goes_back_in_time_are_reported() -> 
     require_one_clock(reconciled(events), WATCHED)
     with pytest.raises(LoadToolError, match=r"the clock was adjusted by 3.0 ms"):
         require_one_clock(reconciled(events), replace(WATCHED, clock_step_ms=3.0))
-    with pytest.raises(LoadToolError, match=r"stage filebeat ends before it begins in 1 event: r0 by 5 ms"):
+    with pytest.raises(LoadToolError, match=r"stage filebeat is negative in 1 event, such as r0 \(-5 ms\)"):
         require_one_clock(reconciled(events.assign(filebeat=-5)), WATCHED)
 
 

@@ -68,7 +68,7 @@ def test_in_flight_events_are_pending_and_not_lost() -> None:
 def test_a_stage_that_goes_back_in_time_is_named() -> None:
     found = reconcile(logged("a"), committed("a").assign(t3=BEGAN_MS + 5), {0: BEGAN_MS + 1500})
 
-    assert negative_stage(found.events) == "stage filebeat_to_aggregator ends before it begins in 1 event: a by 5 ms"
+    assert negative_stage(found.events) == "stage filebeat_to_aggregator is negative in 1 event, such as a (-5 ms)"
     assert negative_stage(reconcile(logged("a"), committed("a"), {0: BEGAN_MS + 1500}).events) == ""
 
 

@@ -204,9 +204,9 @@ def test_a_study_that_replays_a_log_names_it_and_has_no_rate(tmp_path: Path) -> 
         (
             entries(9),
             {},
-            r"a\.log: is too short for a run of 10 s: at times 1 its last request is due 8 s after the first",
+            r"a\.log: is too short for a run of 10 s: with times 1, its last request is due 8 s after the first",
         ),
-        (entries(10), {"times": 2}, r"at times 2 its last request is due 4.5 s after the first"),
+        (entries(10), {"times": 2}, r"with times 2, its last request is due 4.5 s after the first"),
     ],
 )
 def test_a_log_that_cannot_be_replayed_is_refused_in_one_line(

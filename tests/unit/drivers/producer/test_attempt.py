@@ -38,6 +38,6 @@ def test_a_repetition_whose_rate_limited_part_began_during_write_back_counts_wit
         measured = m.measure()
     assert {repetition.outcome for repetition in measured} == {"valid"}
     assert {repetition.reason for repetition in measured} == {
-        "latencies may be too high: after a pause of 5.0 s the machine was still writing data of the unthrottled part "
-        "when the paced part began"
+        "latencies may be too high: after a pause of 5.0 s the machine was still writing data of the unthrottled phase "
+        "when the paced phase began"
     }

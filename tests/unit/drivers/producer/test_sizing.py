@@ -192,7 +192,7 @@ def test_the_first_guess_of_kafkas_tool_takes_no_longer_than_the_limit_lets_it(t
 def test_pilots_count_against_the_ceiling_of_a_foreign_cluster(tmp_path: Path):
     cluster = FOREIGN | {"ceiling_gib": 0.1}
 
-    with pytest.raises(PlanError, match=r"sent its ceiling of 0\.1 GiB"):
+    with pytest.raises(PlanError, match=r"would exceed its ceiling of 0\.1 GiB"):
         sized(campaign_of(tmp_path, GENERATOR | {"paced": PACED}, cluster=cluster))
 
 

@@ -56,7 +56,7 @@ def read_log(text: str) -> AccessLog:
 
 
 def due_requests(log: AccessLog, times: float) -> list[TimedPath]:
-    """Return the requests with the seconds after the first at which they are due, `times` as fast as logged.
+    """Return the requests with the seconds after the first at which they are due, at `times` the logged speed.
 
     If all timestamps are whole seconds, the requests of a second are spread evenly over it.
     """

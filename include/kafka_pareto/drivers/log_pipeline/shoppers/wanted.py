@@ -11,7 +11,7 @@ class Wanted:
 
     Attributes:
         run: Prefix of its account names.
-        seed: Seed of customers' behaviour and due times.
+        seed: Seed of customers' behavior and due times.
         rate_s: Requests per second; a process gets its share.
         begins_at: Start of the first second, in seconds since 1970.
         workload: `shop`; `static` for one path that the web server answers itself; or `replay`.

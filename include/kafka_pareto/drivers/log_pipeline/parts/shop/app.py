@@ -136,7 +136,7 @@ def search() -> Answer:
     """List products by text in their names, which are all lowercase."""
     text = request.args.get("q", "").lower()
     if not 1 <= len(text) <= 50:
-        raise BadRequest("q: must be a text of 1 to 50 characters")
+        raise BadRequest("q: must be text of 1 to 50 characters")
     escaped = text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
     found = database.rows(
         "SELECT product_id, name, price_cents FROM products WHERE name LIKE ? ESCAPE '!' ORDER BY product_id LIMIT ?",
@@ -280,7 +280,7 @@ def _body() -> Row:
 def _text(body: Row, name: str, longest: int) -> str:
     value = body.get(name)
     if not isinstance(value, str) or not 1 <= len(value) <= longest:
-        raise BadRequest(f"{name}: must be a text of 1 to {longest} characters")
+        raise BadRequest(f"{name}: must be text of 1 to {longest} characters")
     return value
 
 

@@ -2,7 +2,7 @@
 
 A condition compares a quantity's median over the repetitions with a number; it is False without a measurement.
 
-A repetition has two measurements, diagnosed separately: the unthrottled part shows a plateau or a full buffer, the part
+A repetition has two measurements, diagnosed separately: the unthrottled phase shows a plateau or a full buffer, the phase
 at the fixed rate latency and lag. Causes precede their consequences, so the first match is the cause. If the next match
 is not a consequence of it, both fit, and a comparison of the first one's factor decides.
 """
@@ -197,4 +197,4 @@ _LATENCY = SymptomRule(
 )
 
 MEASUREMENTS: tuple[tuple[SymptomRule, ...], ...] = ((_PLATEAU, _FULL_BUFFER), (_LAG, _LATENCY))
-"""Symptoms by measurement: the unthrottled part, then the part at the fixed rate."""
+"""Symptoms by measurement: the unthrottled phase, then the phase at the fixed rate."""

@@ -2,8 +2,8 @@
 
 A condition compares a quantity's median over the repetitions with a number; it is False without a measurement.
 
-A repetition has two measurements, diagnosed separately: the unthrottled phase shows a plateau or a full buffer, the phase
-at the fixed rate latency and lag. Causes precede their consequences, so the first match is the cause. If the next match
+A repetition has two measurements, diagnosed separately: the unthrottled phase shows a plateau or a full buffer, the
+fixed-rate phase latency and lag. Causes precede their consequences, so the first match is the cause. If the next match
 is not a consequence of it, both fit, and a comparison of the first one's factor decides.
 """
 

@@ -27,7 +27,7 @@ def pace_when_warm(load: Callable[[float], float], most_loads: int) -> float:
         again = load(best)
         is_rising = again > STILL_RISING * best
         if is_rising:
-            log.info("the cluster is still warming up: %.0f/s, then %.0f/s", best, again)
+            log.info("the cluster is still warming up: %.0f, then %.0f records/s", best, again)
         flat = 0 if is_rising else flat + 1
         best = max(best, again)
         if flat == FLAT_LOADS:

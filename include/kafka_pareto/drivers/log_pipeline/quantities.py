@@ -134,7 +134,7 @@ class LogPipelineQuantities(Quantities):
         events_committed: Logged requests that are in Hive.
         events_lost: Logged, but not in Hive when no events were in flight any more.
         events_pending: Still in flight when the wait ended; latencies include their time until then.
-        events_doubled: In Hive more than once.
+        events_doubled: Duplicated in Hive.
         events_unstamped: Without all timestamps; latencies exclude them.
         late_p95_ms: Delay of a request's sending.
         response_p95_ms: Time from a request's due time to its response.

@@ -44,7 +44,7 @@ class Reconciled:
         requests: All logged requests: `request_id` and `t0`.
         pending: `t0` of requests still in flight when the wait ended, with the time of that end as `t7`.
         lost: IDs missing from Hive; empty if any are pending, since lost ones cannot be identified then.
-        doubled: IDs that are in Hive more than once.
+        doubled: IDs duplicated in Hive.
         unknown: Rows in Hive that match no logged request or could not be read.
         unstamped: Requests that lack a timestamp; latencies exclude them.
     """
@@ -73,7 +73,7 @@ class Reconciled:
         if self.lost:
             return f"requests missing from Hive: {len(self.lost)} of {self.logged} ({first_ids_text(self.lost)})"
         if self.doubled:
-            return f"requests in Hive more than once: {len(self.doubled)} ({first_ids_text(self.doubled)})"
+            return f"duplicated requests in Hive: {len(self.doubled)} ({first_ids_text(self.doubled)})"
         if self.unknown:
             return f"rows in Hive that match no logged request: {self.unknown}"
         return f"events with missing timestamps: {self.unstamped}" if self.unstamped else ""

@@ -177,7 +177,7 @@ def test_a_late_load_is_reported(p95_ms: float, p99_ms: float, reason: str) -> N
     [
         ({}, "valid", ""),
         ({"lost": ["a"]}, "records_lost", "requests missing from Hive: 1 of 600 (a)"),
-        ({"doubled": ["a", "b"]}, "records_duplicated", "requests in Hive more than once: 2 (a, b)"),
+        ({"doubled": ["a", "b"]}, "records_duplicated", "duplicated requests in Hive: 2 (a, b)"),
         ({"unknown": 2}, "failed", "rows in Hive that match no logged request: 2"),
         ({"unstamped": 3}, "failed", "events with missing timestamps: 3"),
     ],

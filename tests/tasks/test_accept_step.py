@@ -198,7 +198,7 @@ def test_older_evidence_does_not_replace_later_active_settings_without_approval(
     kind, text = notice_of(accepted(another, Wanted()))
     assert kind == "unchanged"
     assert "version 1 stays active; this campaign did not measure it" in text
-    assert "trigger settings_in_force with action accept, campaign another, 65,636 B" in text
+    assert "trigger DAG settings_in_force with action accept, campaign another, 65,636 B" in text
     accepted(another, Wanted(answer="approve", by="alice"))
     assert newest(another).campaign == "another"
 
@@ -218,7 +218,7 @@ def test_a_pick_whose_harm_is_not_excluded_comes_into_force_on_a_persons_word_al
     kind, text = notice_of(accepted(campaign, Wanted()))
     assert (kind, active_cases(campaign.store, STUDY)) == ("needs_approval", [])
     assert "65,636 B: APPROVAL REQUIRED" in text
-    assert "trigger settings_in_force with action accept" in text
+    assert "trigger DAG settings_in_force with action accept" in text
     accepted(campaign, Wanted(answer="approve", by="alice"))
     assert (newest(campaign).came_by, newest(campaign).gains) == ("picked", decision_of(campaign).gains)
 

@@ -172,7 +172,9 @@ class Fingerprint(Record):
 
     def facts(self) -> dict[str, str | int | list[str]]:
         """Return all facts, flat: the system's, then the machine's."""
-        return {**self.system, **self.model_dump(exclude={"schema_version", "system"})}
+        machine = self.model_dump(exclude={"schema_version", "system"})
+        is_shared = "yes" if machine.pop("load_and_brokers_share_a_machine") else "no"
+        return {**self.system, **machine, "load_and_brokers_share_a_machine": is_shared}
 
 
 class RampStep(Frozen):

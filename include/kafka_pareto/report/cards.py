@@ -197,8 +197,8 @@ def blocks_notes(decision: Decision) -> list[str]:
         cases = "record sizes" if decision.case.isdecimal() else "cases"
         notes.append(
             "`better` and `worse` mean that the interval excludes 0 %. The intervals use all "
-            f"{blocks} blocks and hold jointly at 95 % over all objectives and {cases}; all but the CVs' stay "
-            f"valid under early stopping.{_beside_text(decision)}"
+            f"{blocks} blocks and hold jointly at 95 % over all objectives and {cases}; except for the CVs, they "
+            f"stay valid under early stopping.{_beside_text(decision)}"
         )
     if decision.in_force_left_out:
         notes.append(

@@ -132,8 +132,11 @@ def _came_by(settings: ActiveSettings) -> str:
     if settings.came_by == "rolled_back":
         given = "the baseline" if settings.is_baseline else f"the settings of campaign {settings.campaign}"
         return f"rolled back to {given}{ending}"
-    did = "picked" if settings.came_by == "picked" else "accepted" if settings.accepted_by else "recommended"
-    return f"{did} from campaign {settings.campaign}{ending}"
+    if settings.came_by == "picked":
+        did = "picked from"
+    else:
+        did = "accepted from" if settings.accepted_by else "recommended by"
+    return f"{did} campaign {settings.campaign}{ending}"
 
 
 def _change_of(gain: Gain) -> str:

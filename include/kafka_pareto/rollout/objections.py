@@ -37,7 +37,7 @@ def how_to_accept(campaign: Campaign, case: str) -> str:
     """Explain how a person activates it."""
     dag_id = settings_dag_of(campaign.study.cluster_name)
     return (
-        f"Activate it in the Pareto explorer, or trigger {dag_id} with action accept, campaign "
+        f"Activate it in the Pareto explorer, or trigger DAG {dag_id} with action accept, campaign "
         f"{campaign.keys.campaign}, {case_label(case)}."
     )
 

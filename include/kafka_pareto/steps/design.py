@@ -92,7 +92,7 @@ def _tell(advice: FollowedAdvice) -> None:
     for one in advice.followed:
         reasons = {each.left_out for each in one.cases if each.left_out}
         measured = sum(each.configuration is not None for each in one.cases)
-        why = f"; not in the others: {', '.join(sorted(reasons))}" if reasons else ""
+        why = f"{'; not in the others' if measured else ''}: {', '.join(sorted(reasons))}" if reasons else ""
         log.info("%s: measured in %d of %d cases%s", one.advice.title, measured, len(one.cases), why)
 
 

@@ -62,7 +62,7 @@ def test_a_study_of_ones_own_is_killed_resumed_and_answered(
     done = subprocess.run(resumed, **calling, capture_output=True, timeout=400, check=False)  # type: ignore[call-overload]
     assert done.returncode == 0, done.stdout + done.stderr
     assert "measure (1,024 B)" in done.stdout
-    assert "\nsize     verdict  throughput [MiB/s]" in done.stdout
+    assert "\nsize     decision  throughput [MiB/s]" in done.stdout
     assert f"\n{'=' * 80}\n1,024 B" in done.stdout, "the answer of a single case is followed by its card"
     assert "\nFiles   " in done.stdout
     assert all(store.get(key) == content for key, content in before.items())

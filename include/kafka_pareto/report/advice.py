@@ -26,7 +26,7 @@ def advice_of(decision: Decision) -> list[str]:
         return []
     titles = f"{joined(advice.titles)} ({configuration_words(advice.configuration, ', ')})"
     if advice.in_place_of is None and advice.configuration_id == decision.pick_configuration_id:
-        return [f"the pick is the advice of {titles}."]
+        return [f"the pick is published advice: {titles}."]
     if advice.in_place_of is not None:
         words = configuration_words(advice.in_place_of, ", ")
         changes = _changes(advice.gains)

@@ -15,20 +15,20 @@ from kafka_pareto.study.declarations import objective_named
 
 
 def answer_lines(decisions: Sequence[Decision], driver: Driver) -> list[str]:
-    """Return the answer in 80 columns: of each case the verdict, and both objectives of the plane before and after.
+    """Return the answer in 80 columns: of each case the decision, and both objectives of the plane before and after.
 
-    The verdict is the first word of the card's. A change comes with its interval in percent.
+    The decision is the first word of the card's. A change comes with its interval in percent.
     """
     measured = (f"{objective_named(name).axis_label}, change %" for name in driver.plane)
-    header = (driver.case_words[0].split()[-1], "verdict", *measured)
+    header = (driver.case_words[0].split()[-1], "decision", *measured)
     rows = [header, *(_row(decision, driver) for decision in decisions)]
     return [line.rstrip() for line in table_lines(rows, "left")] + [""] + _headlines(decisions)
 
 
 def _row(decision: Decision, driver: Driver) -> tuple[str, ...]:
     gains = {gain.objective: gain for gain in decision.gains}
-    verdict = headline_of(decision).split()[0].lower()
-    return (case_label(decision.case), verdict, *(_change(gains.get(name)) for name in driver.plane))
+    word = headline_of(decision).split()[0].lower()
+    return (case_label(decision.case), word, *(_change(gains.get(name)) for name in driver.plane))
 
 
 def _change(gain: Gain | None) -> str:
@@ -46,11 +46,11 @@ def _change(gain: Gain | None) -> str:
 
 
 def _digits(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:#.3g}".rstrip(".")
 
 
 def _headlines(decisions: Sequence[Decision]) -> list[str]:
-    """Return each verdict in words, after the cases it applies to."""
+    """Return each decision in words, after the cases it applies to."""
     cases: dict[str, list[str]] = {}
     for decision in decisions:
         cases.setdefault(headline_of(decision), []).append(case_label(decision.case))

@@ -76,9 +76,7 @@ def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
 def _captions(study: Tune) -> dict[str, str]:
     """Return captions by figure name."""
     driver = study.declaration
-    alone = (
-        f" The published figure covers only {case_label(_PUBLISHED_CASE)}." if _PUBLISHED_CASE in study.cases else ""
-    )
+    alone = f" The paper's figure covers only {case_label(_PUBLISHED_CASE)}." if _PUBLISHED_CASE in study.cases else ""
     across, up = (label_of(each) for each in driver.plane)
     mean, spread = (label_of(each) for each in driver.steadiness or driver.plane)
     corner = f"{'High' if is_maximised(driver.plane[1]) else 'Low'} and to the {_side(driver.plane[0])} is best."

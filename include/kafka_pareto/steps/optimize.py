@@ -49,7 +49,7 @@ def run(campaign: Campaign, case: str, round_number: int = 0) -> Manifest:
     hypervolume = float(found.hypervolume["hypervolume"].iloc[-1])
     weaker = int((~front["durability_accepted"]).sum())
     logger.info(
-        "%s: %s configurations on the front%s after %s evaluations; hypervolume %.4f",
+        "%s: %s configurations on the front%s after %s evaluations; estimated hypervolume %.4f",
         case_label(case),
         f"{len(found.front):,}",
         f" (plus {weaker:,} with weaker durability)" if weaker else "",

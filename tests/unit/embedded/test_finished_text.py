@@ -25,9 +25,9 @@ from tests.unit.report.test_cards import context_of, recorded_decision
 pytestmark = pytest.mark.fast
 
 FIRST_SCREEN = [
-    "size      verdict  throughput [MiB/s], change %  p95 latency [ms], change %",
-    "65,636 B  change   87.4 → 102, +16 [-6, +44]     131 → 59.4, -54 [-83, +24]",
-    "1,024 B   keep     3.06 → 2.18, -29 [-41, -14]   26.6 → 72.5, +173 [+15, +547]",
+    "size      decision  throughput [MiB/s], change %  p95 latency [ms], change %",
+    "65,636 B  change    87.4 → 102, +16 [-6, +44]     131 → 59.4, -54 [-83, +24]",
+    "1,024 B   keep      3.06 → 2.18, -29 [-41, -14]   26.6 → 72.5, +173 [+15, +547]",
     "",
     "65,636 B: CHANGE RECOMMENDED",
     "1,024 B: KEEP THE BASELINE: the pick makes something worse",

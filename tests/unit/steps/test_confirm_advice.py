@@ -88,7 +88,7 @@ def test_a_pick_that_is_published_advice_says_so_and_has_no_advice_block(tmp_pat
     decision = decided(campaign)
     assert decision.advice is not None
     assert (decision.advice.configuration_id, decision.advice.gains) == (WINNER_ID, [])
-    assert advice_of(decision) == ["the pick is the advice of A guide (lz4, 128 KiB, linger 0 ms, acks all)."]
+    assert advice_of(decision) == ["the pick is published advice: A guide (lz4, 128 KiB, linger 0 ms, acks all)."]
     assert set(measured(campaign, "gain")) == {STUDY.baseline_id(), WINNER_ID}
 
 

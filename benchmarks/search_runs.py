@@ -118,7 +118,7 @@ class _BareCode(ast.NodeTransformer):
     def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
         """Drop a docstring or a log line."""
         is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        is_log = isinstance(node.value, ast.Call) and ast.unparse(node.value.func).startswith("log.")
+        is_log = isinstance(node.value, ast.Call) and ast.unparse(node.value.func).startswith(("log.", "logger."))
         return None if is_text or is_log else node
 
     def visit_Raise(self, node: ast.Raise) -> ast.Raise:

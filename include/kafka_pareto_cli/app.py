@@ -32,6 +32,7 @@ from kafka_pareto_cli.starting import (
     is_interactive,
     located,
     require_checkout,
+    require_options_of_kind,
     require_possible,
     running_stack,
     say,
@@ -124,6 +125,8 @@ def run(
         console = Console(stderr=as_json)
         if request.campaign is None:
             request = approved(request, settings, console, local=local)
+        else:
+            require_options_of_kind(request, settings)
         start(request, settings, console, local=local, store=store, form="json" if as_json else form_of(whole))
 
 

@@ -11,6 +11,8 @@ from rich.console import Console
 
 from kafka_pareto.errors import BadInputError, ConsentError
 from kafka_pareto.settings import Settings, load_settings
+from kafka_pareto.study.cluster_names import kind_of
+from kafka_pareto.study.options import require_of_kind
 from kafka_pareto.study.requests import ResultForm, RunRequest
 from kafka_pareto_embedded.terminal.as_typed import as_typed
 
@@ -54,6 +56,12 @@ def approved(request: RunRequest, settings: Settings, console: Console, *, local
     if not typer.confirm("Start?", err=True):
         raise typer.Exit
     return request.model_copy(update={"consent": True})
+
+
+def require_options_of_kind(request: RunRequest, settings: Settings) -> None:
+    """Refuse options that the study's kind lacks, before the baseline's file is read as a producer's."""
+    kind = kind_of(settings.studies / f"{request.study}.yaml")
+    require_of_kind(request.model_dump(exclude_defaults=True), kind, request.study)
 
 
 def require_possible(request: RunRequest, settings: Settings, needs_stack: bool, *, local: bool) -> None:

@@ -145,7 +145,7 @@ def test_a_phase_is_measured_and_read_back_and_its_end_may_come_twice(bench: Ben
     store = RepetitionStore(bench.campaign, bench.campaign.keys.confirmation(bench.case, "repetitions/"))
     with bench.runner() as runner:
         measured = Measurer(bench.study, runner).measure(MeasurementPhase(bench.planned(), store))
-        assert runner.end(None) is None
+        runner.end()
 
     assert [each.outcome for each in measured] == ["valid"] * BLOCKS
     assert bench.campaign.read_repetitions(bench.campaign.keys.confirmation(bench.case, "repetitions/")) == measured

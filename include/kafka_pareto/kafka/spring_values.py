@@ -77,5 +77,8 @@ def isolation_text(_: str, value: str) -> str:
 def plain_number_fix(value: str) -> str:
     """Return the fix, as the end of a message, of a size or duration in Spring's `properties`; empty for other text."""
     if _NUMBER_AND_UNIT.fullmatch(value) or _ISO_DURATION.fullmatch(value):
-        return "; Spring Boot passes values under properties to Kafka unconverted, so write it without a unit"
+        return (
+            "; Spring Boot passes values under properties to Kafka unconverted: write a whole number of milliseconds "
+            "or bytes"
+        )
     return ""

@@ -59,8 +59,8 @@ class CallRunner(RepetitionRunner):
     def end_block(self, block: Sequence[PlannedRepetition]) -> None:
         assert block
 
-    def end(self, last: Repetition | None) -> Repetition | None:
-        assert last is None or last.outcome == "valid"
+    def amended(self, last: Repetition) -> Repetition | None:
+        assert last.outcome == "valid"
         return None
 
     def _measured(self, planned: PlannedRepetition) -> CallQuantities:

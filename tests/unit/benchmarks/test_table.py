@@ -146,6 +146,7 @@ def ask(count):
     if count < 0:
         raise ValueError("count is negative")
     log.info("%d asked", count)
+    logger.info("%d left", count)
     return [count * LIMIT]  # all at once
 '''
 
@@ -159,6 +160,7 @@ def ask(count):
         ("  # all at once", ""),
         ("is negative", "< 0"),
         ("asked", "answers"),
+        ("left", "more"),
     ],
 )
 def test_changed_docstrings_and_comments_keep_the_hash(old: str, new: str) -> None:

@@ -78,6 +78,14 @@ def test_a_comparisons_baseline_is_refused_before_its_file_is_read_as_a_producer
         plan_campaign(RunRequest(study="impact_consumer", baseline=str(consumer)), Settings())
 
 
+def test_a_resumed_comparisons_baseline_is_refused_the_same_way(tmp_path: Path) -> None:
+    consumer = tmp_path / "consumer.properties"
+    consumer.write_text("max.poll.records=2000\n")
+    done = CliRunner().invoke(app, ["run", "impact_consumer", "--campaign", "c1", "--baseline", str(consumer)])
+    assert done.exit_code == 65
+    assert "study impact_consumer is of kind compare" in done.output
+
+
 def test_a_cluster_of_ones_own_without_ceilings_is_refused_by_the_names_of_the_options() -> None:
     with pytest.raises(BadInputError, match="give both --ceiling-mib-s and --ceiling-gib"):
         plan_campaign(RunRequest(bootstrap_servers="a:9092"), Settings())

@@ -10,7 +10,9 @@ from kafka_pareto.kafka.user_settings import read_client_file, read_consumer_fil
 pytestmark = pytest.mark.fast
 
 OWN = "depends on your client and is not measured"
-UNCONVERTED = "Spring Boot passes values under properties to Kafka unconverted, so write it without a unit$"
+UNCONVERTED = (
+    "Spring Boot passes values under properties to Kafka unconverted: write a whole number of milliseconds or bytes$"
+)
 OWN_ASSIGNOR = "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
 
 

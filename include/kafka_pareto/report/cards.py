@@ -254,13 +254,14 @@ def evidence_of(decision: Decision, campaign: str) -> str:
 def properties_text(decision: Decision, study: Study, campaign: str, date: str) -> str:
     """Return a properties file with the recommended settings, or with the baseline if it stays."""
     kept = "recommended" if decision.recommended else f"unchanged: this is {reference_words(decision)}"
-    about = "" if decision.recommended or decision.pick_configuration_id is None else "The pick, not in this file: "
     header = [
         f"{study.declaration.settings_word.capitalize()} for {case_label(decision.case)} ({kept}).",
         f"Study {study.name}, campaign {campaign}, {date}.",
-        f"{about}{reason_of(decision)}",
+        reason_of(decision),
         evidence_of(decision, campaign),
     ]
+    if decision.pick_configuration_id and not decision.recommended:
+        header.insert(2, "The pick is not in this file.")
     if decision.recommended:
         header += [f"WARNING: {warning}" for warning in warnings_of(decision)]
         header += [f"Trade-off: {sentence}." for sentence in trade_offs(decision)]

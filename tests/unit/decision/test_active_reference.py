@@ -114,6 +114,7 @@ def test_no_better_than_the_active_settings_keeps_them_active_with_its_own_verdi
     assert "Keep the active settings" in summary_sentences([decision], PRODUCER)[0]
     text = properties_text(decision, study_of(), "c1", "2026-11-23")
     assert "(unchanged: this is active version 3)" in text
+    assert "# The pick is not in this file.\n# No significant gain over active version 3" in text
     assert f"batch.size={OTHER['batch.size']}" in text
 
 

@@ -149,6 +149,7 @@ def test_time_is_left_until_the_run_ends_and_none_while_it_waits(store: FolderSt
     [
         (3.0, "a few seconds left"),
         (33.0, "about 35 s left"),
+        (60.0, "about 1 min left"),
         (500.0, "about 8 min left (6 to 12 min)"),
         (9_000.0, "about 2.5 h left (1.8 to 3.5 h)"),
     ],

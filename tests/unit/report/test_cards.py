@@ -122,6 +122,7 @@ def limited(repetitions: list[Repetition], codes: dict[str, list[str | None]]) -
         (["disk", "disk", "network"], "CPU (baseline), the brokers' disk (pick)."),
         (["disk", "network", "gc"], "CPU (baseline), none found (pick)."),
         ([None], "CPU (baseline)."),
+        (["cpu"], "CPU (baseline, pick)."),
     ],
 )
 def test_a_card_names_the_bottleneck_of_at_least_half_of_each_sides_repetitions(of_pick: list[str | None], said: str):
@@ -219,6 +220,7 @@ def test_too_few_blocks_say_not_enough_evidence_and_keep_the_settings():
 def test_the_properties_file_reads_back_as_the_recommended_settings():
     decision = resolved_as(recorded_decision("all"))
     text = properties_text(decision, paper_study(), "20261121-recorded", "2026-11-21")
+    assert "not in this file" not in text
     expected = {
         name: str(value).lower() if isinstance(value, bool) else str(value)
         for name, value in (decision.pick_properties or {}).items()

@@ -2,8 +2,8 @@
 
 Writes one file per strategy in `benchmarks/data/search/`: for each seed, the configurations and blocks in the order
 asked. Every figure is made from these files. A file holds hashes of what it was made with, and is refused if one does
-not match any more. Comments, docstrings, layout and imports do not count: they cannot change what a strategy asks for,
-and a run takes minutes.
+not match any more. Comments, docstrings, layout, imports, log lines and the texts of errors do not count: they cannot
+change what a strategy asks for, and a run takes minutes.
 """
 
 from __future__ import annotations
@@ -93,7 +93,10 @@ def stored(name: str) -> dict[int, list[Answer]]:
             f"error: {path} was made with another {' and '.join(changed)}; run python -m benchmarks.search_runs {name}"
         )
     if len(content["runs"]) != SEEDS:
-        raise SystemExit(f"error: {path} holds {len(content['runs'])} seeds, not {SEEDS}; run them again")
+        raise SystemExit(
+            f"error: {path} holds {len(content['runs'])} seeds, not {SEEDS}; "
+            f"run python -m benchmarks.search_runs {name}"
+        )
     return {int(seed): [Answer(*pair) for pair in run] for seed, run in content["runs"].items()}
 
 

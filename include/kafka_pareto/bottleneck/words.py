@@ -156,6 +156,7 @@ def _percent(numbers: Mapping[str, float], name: str) -> str:
 
 
 def _share(fraction: float) -> str:
+    """Format as `analysis.wording.share`, which this room may not import."""
     return f"{fraction * 100:.0f} %"
 
 

@@ -171,7 +171,7 @@ class Fingerprint(Record):
     load_and_brokers_share_a_machine: bool
 
     def facts(self) -> dict[str, str | int | list[str]]:
-        """Return all facts, flat: the system's, then the machine's."""
+        """Return all facts as pages show them, flat: the system's, then the machine's."""
         machine = self.model_dump(exclude={"schema_version", "system"})
         is_shared = "yes" if machine.pop("load_and_brokers_share_a_machine") else "no"
         return {**self.system, **machine, "load_and_brokers_share_a_machine": is_shared}

@@ -180,7 +180,7 @@ class RepetitionRunner(ABC):
         """Free the space of the repetitions' data, if that is worth the time between two blocks."""
 
     def amended(self, last: Repetition) -> Repetition | None:  # noqa: ARG002
-        """Return what `begin` would, if no repetition follows right away."""
+        """Return the last repetition, amended by facts found since it was stored; None without any."""
         return None
 
     def end(self) -> None:  # noqa: B027

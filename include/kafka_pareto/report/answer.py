@@ -7,17 +7,20 @@ from collections.abc import Sequence
 from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.plain_table import table_lines
 from kafka_pareto.analysis.wording import joined
-from kafka_pareto.decision.decision import Decision
+from kafka_pareto.decision.decision import Decision, Verdict
 from kafka_pareto.report.reasons import headline_of
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.declarations import objective_named
 
+_DECISIONS: dict[Verdict, str] = {"recommended": "change", "ask_a_person": "approval"}
+_KEPT = "keep"
+
 
 def answer_lines(decisions: Sequence[Decision], driver: Driver) -> list[str]:
-    """Return the answer in 80 columns: of each case the decision, and both objectives of the plane before and after.
+    """Return the answer in 80 columns: for each case the decision, and both objectives of the plane before and after.
 
-    The decision is the first word of the card's. A change comes with its interval in percent.
+    The decision is the first word of the card's headline. A change is shown with its interval in percent.
     """
     measured = (f"{objective_named(name).axis_label}, change %" for name in driver.plane)
     header = (driver.case_words[0].split()[-1], "decision", *measured)
@@ -27,8 +30,8 @@ def answer_lines(decisions: Sequence[Decision], driver: Driver) -> list[str]:
 
 def _row(decision: Decision, driver: Driver) -> tuple[str, ...]:
     gains = {gain.objective: gain for gain in decision.gains}
-    word = headline_of(decision).split()[0].lower()
-    return (case_label(decision.case), word, *(_change(gains.get(name)) for name in driver.plane))
+    decided = _DECISIONS.get(decision.verdict, _KEPT)
+    return (case_label(decision.case), decided, *(_change(gains.get(name)) for name in driver.plane))
 
 
 def _change(gain: Gain | None) -> str:

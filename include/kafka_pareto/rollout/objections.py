@@ -25,7 +25,10 @@ Kept = list[ActiveSettings]
 
 @dataclass(frozen=True)
 class Stays:
-    """The reason a case keeps its settings, the kind of notice, and whether a person is asked."""
+    """The reason a case keeps its settings, the kind of notice, and whether a person is asked.
+
+    `subject` replaces the notice's subject about this campaign; empty for none.
+    """
 
     kind: NoticeKind
     text: str

@@ -236,10 +236,12 @@ def _notice(campaign: Campaign, moved: Sequence[Kept], stays: Sequence[Stays]) -
     what = f"campaign {campaign.keys.campaign} found no gain; the active settings stay"
     kinds = {each.kind for each in stays}
     if "needs_approval" in kinds:
-        asked = [each.subject for each in stays if each.kind == "needs_approval"]
-        cases = campaign.study.declaration.cases_text(asked.count(""))
-        what = asked[0] if "" not in asked else f"approval required for {cases} (campaign {campaign.keys.campaign})"
         kind = "needs_approval"
+        asked = [each for each in stays if each.kind == "needs_approval"]
+        of_this_campaign = [each for each in asked if not each.subject]
+        cases = campaign.study.declaration.cases_text(len(of_this_campaign))
+        required = f"approval required for {cases} (campaign {campaign.keys.campaign})"
+        what = required if of_this_campaign else asked[0].subject
     elif moved:
         kind = "in_force"
         what = f"new active settings for {joined([f'{case_label(kept[-1].case)}' for kept in moved])}"

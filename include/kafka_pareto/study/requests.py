@@ -72,7 +72,7 @@ class RunRequest(DesignOptions, Approval):
 
     @model_validator(mode="after")
     def _baseline_can_be_read(self) -> Self:
-        _ = self._baseline_text  # a mistake in the file is reported before anything starts
+        _ = self._baseline_text  # an unreadable file is reported before anything starts
         return self
 
 

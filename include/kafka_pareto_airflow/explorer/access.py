@@ -34,7 +34,7 @@ _PATTERNS = {"study": STUDY_NAME, "campaign": CAMPAIGN_ID, "case": CASE}
 
 
 def reads_of(user: GetUserDep) -> Callable[[str], bool]:
-    """Return a function that tells whether this user may read a DAG."""
+    """Return a function that returns whether this user may read a DAG."""
 
     @lru_cache  # cached, because each check queries the database and many campaigns share a cluster
     def may_read(dag_id: str) -> bool:
@@ -45,7 +45,7 @@ def reads_of(user: GetUserDep) -> Callable[[str], bool]:
 
 
 MayRead: TypeAlias = Annotated[Callable[[str], bool], Depends(reads_of)]
-"""Tells whether the user of a request may read a DAG; injected by FastAPI."""
+"""Returns whether the user who sent the request may read a DAG; FastAPI passes it in."""
 
 
 class Readers:

@@ -228,7 +228,7 @@ export function evidence(view) {
       stopped,
       el("p", { class: "headline" }, card.headline),
       card.holds_for ? quiet(`For ${card.holds_for}.`) : null,
-      view.provisional ? quiet("Preliminary: this case only. The report adjusts for multiple cases.") : null,
+      view.awaits_report ? quiet("Decided. The report adds stability, noise and the latency breakdown.") : null,
       list(view.reasons),
       ...card.warnings.map((text) => el("p", { class: "warning" }, `Warning: ${text}`)),
       card.gains.length > 0 ? table(card.gains, { wrap: true }) : null,

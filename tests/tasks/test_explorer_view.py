@@ -117,13 +117,13 @@ def test_the_card_is_the_reports(campaign: Campaign) -> None:
     text = campaign.store.get(campaign.keys.report("cards.txt")).decode()
     assert view.card.headline in text
     assert all(cell in text for row in view.card.gains + view.card.breakdown for cell in row)
-    assert not view.provisional
+    assert not view.awaits_report
 
 
-def test_before_the_report_the_decision_is_of_this_record_size_alone_and_says_so(campaign: Campaign) -> None:
+def test_a_decided_record_size_has_its_card_before_the_report(campaign: Campaign) -> None:
     forget(campaign, "/07_report/")
     view = view_of(campaign)
-    assert view.provisional
+    assert view.awaits_report
     assert view.card
     assert view.card.breakdown == []
     assert view.recommended_id

@@ -73,7 +73,7 @@ def best_remaining(snapshot: Snapshot, requirements: Requirements) -> Remaining:
             best_id=decision.recommended_configuration_id,
             basis="recommended",
             remaining_ids=remaining,
-            reasons=_of_recommendation(snapshot, decision, requirements, len(remaining)),
+            reasons=_of_recommendation(decision, requirements, len(remaining)),
         )
     stages: list[tuple[pd.DataFrame, pd.DataFrame, Basis]] = [
         (kept, snapshot.confirmed, "confirmed"),
@@ -162,7 +162,7 @@ def _best(
     return best_by(study, asked, ordered, remaining, baseline_id)
 
 
-def _of_recommendation(snapshot: Snapshot, decision: Decision, requirements: Requirements, remaining: int) -> list[str]:
+def _of_recommendation(decision: Decision, requirements: Requirements, remaining: int) -> list[str]:
     kept = []
     if requirements.limits:
         where = " in its fresh blocks" if decision.gains else ""
@@ -172,8 +172,7 @@ def _of_recommendation(snapshot: Snapshot, decision: Decision, requirements: Req
         ]
     stays = "the active settings" if decision.in_force else "the baseline"
     subject = "The campaign recommends it." if decision.recommended else f"The campaign keeps {stays}."
-    provisional = "" if snapshot.context else "Preliminary until the report, which judges all cases together."
-    return [sentence for sentence in (subject, reason_of(decision), *kept, provisional) if sentence]
+    return [subject, reason_of(decision), *kept]
 
 
 def _reasons(

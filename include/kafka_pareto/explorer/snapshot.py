@@ -40,7 +40,7 @@ class Snapshot:
         front: `FRONT_COLUMNS` and factors of the last search.
         candidates: `CANDIDATE_COLUMNS` and factors of the configurations to confirm.
         confirmed: `TRIAL_COLUMNS` and factors of the choice blocks measured so far.
-        decision: None until the confirmation ends; adjusted over all cases once there is a report.
+        decision: None until the case's confirmation ends.
         context: The card's remarks beside the decision; None before the report.
         noise: The A/A study of the baseline; None without one.
         advised_by: Who advises a configuration, by its id.

@@ -96,7 +96,7 @@ class CaseView(BaseModel):
         rules: The study's constraints and forbidden regions.
         durabilities: Selectable minimums; empty for a driver without durability.
         decision: The card's headline and reasons; None until the confirmation ends.
-        provisional: Whether the report has yet to adjust the decision over all cases.
+        awaits_report: Whether the case is decided, but the report, which adds the card's context, is not yet written.
         files: Names of the client files.
         noise: The A/A study as a table and in sentences.
     """
@@ -118,7 +118,7 @@ class CaseView(BaseModel):
     in_force_version: int | None
     pick_id: str | None
     recommended_id: str | None
-    provisional: bool
+    awaits_report: bool
     reasons: list[str]
     card: CardParts | None
     files: list[str]
@@ -148,7 +148,7 @@ def case_view(snapshot: Snapshot) -> CaseView:
         in_force_version=decision.in_force.version if decision and decision.in_force else None,
         pick_id=decision.pick_configuration_id if decision else None,
         recommended_id=decision.recommended_configuration_id if decision else None,
-        provisional=decision is not None and snapshot.context is None,
+        awaits_report=decision is not None and snapshot.context is None,
         reasons=[reason_of(decision)] if decision else [],
         card=card_parts(decision, snapshot.context, keys.campaign) if decision else None,
         files=list(client_files(study.driver)),

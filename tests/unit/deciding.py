@@ -9,6 +9,9 @@ import numpy as np
 import pandas as pd
 
 from kafka_pareto.campaign.records import Phase, Repetition
+from kafka_pareto.decision.choice import Choice
+from kafka_pareto.decision.decide import decide
+from kafka_pareto.decision.decision import Decision
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import parse_study
@@ -78,3 +81,17 @@ def candidates(*configurations: dict, accepted: bool = True) -> pd.DataFrame:
 def baseline(p95_ms: float = 100, throughput: float = 20, phase: Phase = "gain", blocks: int = 10) -> list[Repetition]:
     values = around(p95_ms, seed=2, blocks=blocks), around(throughput, seed=3, blocks=blocks)
     return repetitions(study_of().baseline_configuration(), *values, phase)
+
+
+def decided(p95_ms: float, throughput: float, spread: float = 0.01, pick: dict = FAST) -> Decision:
+    """The decision on a pick with these means, against a baseline of 100 ms and 20 MiB/s."""
+    values = (around(mean, spread, blocks=20, seed=seed) for seed, mean in ((5, p95_ms), (6, throughput)))
+    gain = [*baseline(blocks=20), *repetitions(pick, *values)]
+    return decide(
+        study_of(),
+        CASE,
+        Choice(configuration_id=configuration_id(pick), chosen_by="balanced_gain"),
+        candidates(FAST),
+        choice_repetitions=[],
+        gain_repetitions=gain if pick == FAST else [],
+    )

@@ -1,4 +1,4 @@
-"""The answer of a tuning campaign on one screen: a line for each case, and the file to copy."""
+"""The answer of a tuning campaign on one screen, and of a single case in one line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafka_pareto.decision.decision import Decision, Verdict
 from kafka_pareto.report.reasons import headline_of
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.declaration import Driver
-from kafka_pareto.study.declarations import objective_named
+from kafka_pareto.study.declarations import label_of, objective_named
 
 _DECISIONS: dict[Verdict, str] = {"recommended": "change", "ask_a_person": "approval"}
 _KEPT = "keep"
@@ -28,10 +28,27 @@ def answer_lines(decisions: Sequence[Decision], driver: Driver) -> list[str]:
     return [line.rstrip() for line in table_lines(rows, "left")] + [""] + _headlines(decisions)
 
 
+def decision_line(decision: Decision, driver: Driver) -> str:
+    """Return the decision and the changes: `change, throughput +63 % [+30, +99], p95 latency -41 % [-50, -30]`.
+
+    Without a known change, return the card's headline.
+    """
+    gains = (gain for gain in _plane_gains(decision, driver) if gain is not None)
+    changes = [f"{label_of(gain.objective)} {text}" for gain in gains if (text := _percent(gain, " %"))]
+    return ", ".join([_decided(decision), *changes]) if changes else headline_of(decision)
+
+
 def _row(decision: Decision, driver: Driver) -> tuple[str, ...]:
+    return (case_label(decision.case), _decided(decision), *map(_change, _plane_gains(decision, driver)))
+
+
+def _decided(decision: Decision) -> str:
+    return _DECISIONS.get(decision.verdict, _KEPT)
+
+
+def _plane_gains(decision: Decision, driver: Driver) -> list[Gain | None]:
     gains = {gain.objective: gain for gain in decision.gains}
-    decided = _DECISIONS.get(decision.verdict, _KEPT)
-    return (case_label(decision.case), decided, *(_change(gains.get(name)) for name in driver.plane))
+    return [gains.get(name) for name in driver.plane]
 
 
 def _change(gain: Gain | None) -> str:
@@ -39,13 +56,19 @@ def _change(gain: Gain | None) -> str:
     if gain is None or gain.reference_value is None or gain.candidate_value is None:
         return "-"
     values = f"{_digits(gain.reference_value)} → {_digits(gain.candidate_value)}"
+    percent = _percent(gain)
+    return f"{values}, {percent}" if percent else values
+
+
+def _percent(gain: Gain, unit: str = "") -> str:
+    """Return the change, with this unit, and its interval, both in percent; empty if one of them is unknown."""
     if gain.change_fraction is None or gain.change_low_fraction is None or gain.change_high_fraction is None:
-        return values
+        return ""
     change, low, high = (
         f"{fraction * 100:+.0f}"
         for fraction in (gain.change_fraction, gain.change_low_fraction, gain.change_high_fraction)
     )
-    return f"{values}, {change} [{low}, {high}]"
+    return f"{change}{unit} [{low}, {high}]"
 
 
 def _digits(value: float) -> str:

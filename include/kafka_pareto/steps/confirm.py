@@ -30,6 +30,7 @@ from kafka_pareto.measurement.driver_runtime import RepetitionRunner
 from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.phase import Block, MeasurementPhase, Race
 from kafka_pareto.measurement.repetition_store import RepetitionStore
+from kafka_pareto.report.answer import decision_line
 from kafka_pareto.rollout.find_active_settings import find_active_settings
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.tune import Tune
@@ -50,6 +51,7 @@ def run(campaign: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
         campaign.write_table(keys.confirmation(case, "trials.parquet"), trials, TRIAL_COLUMNS),
         campaign.write_record(keys.confirmation(case, "decision.json"), decision),
     ]
+    log.info("decision: %s", decision_line(decision, campaign.tune.declaration))
     counts = {"candidates": len(confirming.candidates), "repetitions": confirming.repetitions}
     return campaign.manifest("confirm", [keys.confirmation(case, "repetitions/"), *written], counts, [case])
 

@@ -14,7 +14,9 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Plan, Proposal
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, decode_table
 from kafka_pareto.campaign.time_left import ExpectedRepetitions, Part, TimeLeft, time_left
+from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import ArtifactError, StoreError
+from kafka_pareto.report.answer import decision_line
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import case_label
@@ -42,7 +44,10 @@ class _Count:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the display: a step, or a step at one case; after the design with its round."""
+    """One line of the display: a step, or a step at one case; after the design with its round.
+
+    `decision` is that of a confirmed case in one line; empty before.
+    """
 
     step: str
     round_number: int
@@ -51,6 +56,7 @@ class Row:
     stored_at: tuple[datetime, ...] | None
     seconds: float | None
     task: TaskRun
+    decision: str = ""
 
     @property
     def repetitions(self) -> int | None:
@@ -141,6 +147,7 @@ class CampaignProgress:
         self._planned: ExpectedRepetitions | None = None
         self._cases_of_rounds: dict[int, list[str]] = {}
         self._counts: dict[str, _Count] = {}
+        self._decisions: dict[str, str] = {}
 
     def at(self, run_state: str, tasks: list[TaskRun], elapsed_s: float) -> Progress:
         """Return the progress `elapsed_s` after the follower began."""
@@ -200,7 +207,19 @@ class CampaignProgress:
         if step == "measure" and number:
             cases = self._cases_of_rounds.get(number, [])
         case = cases[task.map_index] if 0 <= task.map_index < len(cases) else None
-        return Row(step, number, case, task.state, self._stored_at(task, case, elapsed_s), task.seconds, task)
+        stored_at, decision = self._stored_at(task, case, elapsed_s), self._decision(task, case)
+        return Row(step, number, case, task.state, stored_at, task.seconds, task, decision)
+
+    def _decision(self, task: TaskRun, case: str | None) -> str:
+        study = self._planned.study if self._planned else None
+        if study is None or case is None or _step_of(task) != "confirm" or task.state != "success":
+            return ""
+        if case not in self._decisions:
+            with suppress(ArtifactError, StoreError):
+                key = self._keys.confirmation(case, "decision.json")
+                decision = decode_record(self._store.get(key), key, Decision)
+                self._decisions[case] = decision_line(decision, study.declaration)
+        return self._decisions.get(case, "")
 
     def _stored_at(self, task: TaskRun, case: str | None, elapsed_s: float) -> tuple[datetime, ...] | None:
         step = _step_of(task)

@@ -61,13 +61,18 @@ def open_display(console: Console) -> Iterator[Display]:
 
 
 class LiveDisplay:
-    """A table, redrawn in place."""
+    """A table, redrawn in place, below the decisions so far."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
+        self._decisions: dict[str, str] = {}
 
     def show(self, progress: Progress) -> None:
-        """Draw the table again."""
+        """Draw the table again, below new decisions."""
+        for row in progress.rows:
+            if row.decision and self._decisions.get(row.name) != row.decision:
+                self._decisions[row.name] = row.decision
+                self.say(f"{row.name}: {row.decision}")
         self._live.update(_drawn(progress), refresh=True)
 
     def say(self, text: str) -> None:
@@ -92,7 +97,7 @@ class LineDisplay:
             self._say(progress, _summary(progress))
         self._queued_said = queued
         for row in progress.rows:
-            state = state_text(row)
+            state = row.decision or state_text(row)
             if self._states.get(row.name, "waiting") != state:
                 self._say(progress, f"{row.name}: {state}")
             self._states[row.name] = state

@@ -33,6 +33,7 @@ from kafka_pareto_embedded.terminal.display import (
     time_left_text,
 )
 from tests.recorded import paper_study
+from tests.unit.deciding import decided
 
 pytestmark = pytest.mark.fast
 
@@ -236,6 +237,30 @@ def test_before_the_design_there_is_no_plan_and_no_time_left(tmp_path: Path) -> 
     progress = CampaignProgress(FolderStore(tmp_path), KEYS).at("running", [task("design"), task("measure")], 3.0)
     assert (progress.repetitions_most, progress.repetitions_likely, progress.time_left) == (None, None, None)
     assert [row.name for row in progress.rows] == ["design", "measure"]
+
+
+def test_a_confirmed_record_sizes_decision_is_shown_once_as_soon_as_its_task_ends(store: FolderStore) -> None:
+    lines, table = io.StringIO(), io.StringIO()
+    campaign = CampaignProgress(store, KEYS)
+    terminal = Console(file=table, force_terminal=True, no_color=True, width=120, _environ={"TERM": "xterm"})
+    with open_display(Console(file=lines)) as plain, open_display(terminal) as live:
+        for second, states in enumerate((("running", "queued"), ("success", "running"), ("success", "success"))):
+            if second == 1:
+                key = KEYS.confirmation("8192", "decision.json")
+                store.put(key, decided(50, 30).model_dump_json().encode())
+            tasks = [task("confirm", state, 1 - at) for at, state in enumerate(states)]
+            progress = campaign.at("running", tasks, float(second))
+            plain.show(progress)
+            live.show(progress)
+    shown = [line for line in lines.getvalue().splitlines() if "confirm" in line]
+    changed = "confirm (8,192 B): change, throughput +50 % [+44, +57], p95 latency -50 % [-52, -48]"
+    assert shown == [
+        "[     0 s] confirm (8,192 B): running",
+        "[     1 s] confirm (1,024 B): running",
+        f"[     1 s] {changed}",
+        "[     2 s] confirm (1,024 B): done",  # without a readable decision
+    ]
+    assert table.getvalue().count(changed) == 1
 
 
 @pytest.mark.slow

@@ -5,31 +5,14 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from kafka_pareto.decision.choice import Choice
-from kafka_pareto.decision.decide import decide
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.exit_codes import EXIT_OF_OUTCOME
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.report.outcome import junit_xml, outcome_of
 from kafka_pareto.report.reasons import headline_of
-from kafka_pareto.study.factors import configuration_id
-from tests.unit.deciding import CASE, FAST, around, baseline, candidates, repetitions, study_of
+from tests.unit.deciding import FAST, decided, study_of
 
 pytestmark = pytest.mark.fast
-
-
-def decided(p95_ms: float, throughput: float, spread: float = 0.01, pick: dict = FAST) -> Decision:
-    values = (around(mean, spread, blocks=20, seed=seed) for seed, mean in ((5, p95_ms), (6, throughput)))
-    gain = [*baseline(blocks=20), *repetitions(pick, *values)]
-    return decide(
-        study_of(),
-        CASE,
-        Choice(configuration_id=configuration_id(pick), chosen_by="balanced_gain"),
-        candidates(FAST),
-        choice_repetitions=[],
-        gain_repetitions=gain if pick == FAST else [],
-    )
-
 
 CHANGED = decided(50, 30)
 ALIKE = decided(100, 20)

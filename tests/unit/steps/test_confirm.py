@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from kafka_pareto.decision.decision import Decision
 from kafka_pareto.drivers.common.load_tool import LoadRequest
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.errors import ArtifactError
+from kafka_pareto.report.answer import decision_line
 from kafka_pareto.steps import confirm
 from tests.fakes import FakeCluster, FakeLoadTool, fake_testbed
 from tests.unit.checking import WINNER, WINNER_ID
@@ -26,6 +28,17 @@ def test_candidates_that_cannot_be_read_are_not_replaced_by_others(tmp_path: Pat
             confirm.run(m.campaign, CASE, ProducerRunner(m.campaign, CASE, m.testbed))
         assert m.campaign.store.get(key) == b"damaged"
         assert m.tool.requests == []
+
+
+def test_the_log_ends_with_the_decision(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.INFO, "kafka_pareto")
+    study = quick(record_sizes_bytes=[int(CASE)], confirmation=CONFIRMATION)
+    campaign = campaign_in(tmp_path, study, WINNER)
+    with fake_testbed(campaign, CASE) as testbed:
+        confirm.run(campaign, CASE, ProducerRunner(campaign, CASE, testbed))
+    decision = campaign.read_record(campaign.keys.confirmation(CASE, "decision.json"), Decision)
+    assert caplog.messages[-1] == f"decision: {decision_line(decision, study.declaration)}"
+    assert caplog.messages[-1].startswith("decision: change, throughput +")
 
 
 def test_a_pick_under_whose_load_leaders_move_again_and_again_is_out(tmp_path: Path):

@@ -1,0 +1,42 @@
+"""The answer of a tuning campaign, and the line of a single case."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.report.answer import answer_lines, decision_line
+from tests.unit.deciding import decided, study_of
+from tests.unit.made_gains import made_gain
+
+pytestmark = pytest.mark.fast
+
+DRIVER = study_of().declaration
+CHANGED = decided(50, 30)
+UNTOLD = decided(100, 20, spread=0.4)
+UNPICKED = decided(0, 0, pick=study_of().baseline_configuration())
+
+
+@pytest.mark.parametrize(
+    ("decision", "line"),
+    [
+        (CHANGED, "change, throughput +50 % [+44, +57], p95 latency -50 % [-52, -48]"),
+        (UNTOLD, "keep, throughput +1 % [-31, +47], p95 latency -8 % [-43, +46]"),
+        (UNPICKED, "KEEP THE BASELINE: no gain shown"),
+    ],
+)
+def test_a_decided_case_is_one_line_with_the_answers_words_and_figures(decision: Decision, line: str) -> None:
+    assert decision_line(decision, DRIVER) == line
+
+
+@pytest.mark.parametrize("decision", [CHANGED, UNTOLD])
+def test_the_line_of_a_case_does_not_differ_from_its_row(decision: Decision) -> None:
+    row = answer_lines([decision], DRIVER)[1]
+    for part in decision_line(decision, DRIVER).replace(" %", "").split(", throughput ")[1].split(", p95 latency "):
+        assert part in row
+
+
+def test_a_change_without_an_interval_is_left_out_of_the_line() -> None:
+    gains = [made_gain(None, None, 0.5), made_gain(-0.3, -0.1, -0.2, "p95_latency_ms")]
+    found = CHANGED.model_copy(update={"gains": gains, "verdict": "ask_a_person"})
+    assert decision_line(found, DRIVER) == "approval, p95 latency -20 % [-30, -10]"

@@ -122,9 +122,10 @@ def _verdict(decision: Decision) -> Verdict:
         return "keep_limits_missed" if decision.limits_missed else "keep_no_gain"
     if decision.pick_counts.lost_records:
         return "keep_lost_records"
-    p_value = decision.pick_counts.failing_more_p_value(decision.reference_counts)
-    if decision.fails_more and (p_value is None or p_value < SIGNIFICANCE):
-        return "keep_failed_more"
+    if decision.fails_more:
+        p_value = decision.pick_counts.failing_more_p_value(decision.reference_counts)
+        if p_value is None or p_value < SIGNIFICANCE:
+            return "keep_failed_more"
     if not decision.has_enough_blocks:
         return "keep_not_enough_evidence"
     if decision.limits_missed:

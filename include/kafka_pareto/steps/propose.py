@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -12,12 +13,13 @@ from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import Proposal, Stop
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, FRONT_COLUMNS, PRIOR_TRIAL_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.report.card_context import stop_text
-from kafka_pareto.search.acquisition import propose, searched_objectives
 from kafka_pareto.search.stopping import rounds_so_far
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.tune import Tune
-from kafka_pareto.surrogates.gaussian_process import Posterior, at_most, neighbouring_cases
+
+if TYPE_CHECKING:
+    from kafka_pareto.surrogates.gaussian_process import Posterior
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +55,9 @@ def run(campaign: Campaign, round_number: int) -> Manifest:
 
 def _propose(campaign: Campaign, round_number: int) -> Proposal:
     """Decide, and write the design before the decision: once that is stored, the round is fixed."""
+    # It takes seconds to import, and a round that is not part of the study does not need it.
+    from kafka_pareto.search.acquisition import propose  # noqa: PLC0415
+
     study, keys = campaign.tune, campaign.keys
     trials_by_round = [campaign.read_table(keys.trials(number), TRIAL_COLUMNS) for number in range(round_number)]
     # Includes failed and rejected ones.
@@ -82,6 +87,9 @@ def _propose(campaign: Campaign, round_number: int) -> Proposal:
 
 def _posteriors(study: Tune, trials: pd.DataFrame, prior: pd.DataFrame | None) -> dict[str, list[Posterior]]:
     """Fit the objectives for each case: to all trials, or to those of neighboring cases if there are very many."""
+    from kafka_pareto.search.acquisition import searched_objectives  # noqa: PLC0415  (as above)
+    from kafka_pareto.surrogates.gaussian_process import at_most, neighbouring_cases  # noqa: PLC0415  (as above)
+
     fitted: dict[str, list[Posterior]] = {}
     for cases in neighbouring_cases(study, trials):
         of_cases = None if prior is None else prior[prior.case.isin(cases)]

@@ -35,7 +35,7 @@ from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.search.stopping import rounds_so_far
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.declaration import Driver
-from kafka_pareto.tracking import campaign_runs, champions
+from kafka_pareto.tracking import campaign_runs, champions, surrogate_runs
 
 logger = logging.getLogger(__name__)
 
@@ -243,7 +243,8 @@ def _put_properties(campaign: Campaign, evidence: Evidence, decision: Decision) 
 
 def _track(campaign: Campaign, evidence: Evidence, page: bytes) -> None:
     last_round = campaign.last_round()
-    campaign_runs.log_training(campaign, last_round)  # logs what `train` could not
+    campaign_runs.log_r2(campaign, last_round)  # logs what `train` could not
+    surrogate_runs.log_surrogates(campaign, last_round)
     campaign_runs.log_search(campaign, last_round, _rounds(campaign, last_round).values())
     campaign_runs.log_report(campaign, page)
     # Training data would understate the error of this campaign's surrogates.

@@ -21,8 +21,8 @@ logger = logging.getLogger(__name__)
 def run(campaign: Campaign, round_number: int = 0) -> Manifest:
     """Train, judge and store the surrogates on all trials up to this round.
 
-    They are logged to MLflow immediately, so that a campaign that fails later leaves its runs. If MLflow is down, the
-    campaign continues and the report logs the missing runs.
+    Their R² is logged to MLflow immediately, so that a campaign that fails later leaves its run; the report logs the
+    models. If MLflow is down, the campaign continues and the report logs the missing metrics.
 
     Raises:
         BadInputError: If no trial has a measured objective.
@@ -58,9 +58,9 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
     artifacts.append(campaign.write_record(keys.surrogates("calibration.json", round_number), found))
 
     try:
-        campaign_runs.log_training(campaign, round_number)
+        campaign_runs.log_r2(campaign, round_number)
     except TrackingError as error:
-        logger.warning("%s; the campaign continues, and the report logs the missing runs", error)
+        logger.warning("%s; the campaign continues, and the report logs the missing metrics", error)
     pooled = {one.surrogate.objective: one.pooled_r2_held_out() for one in judged}
     r2 = {f"r2_held_out_{objective}": round(value, 4) for objective, value in pooled.items() if value is not None}
     return campaign.manifest("train", artifacts, {"trials": len(trials), "surrogates": len(judged), **r2})

@@ -130,18 +130,19 @@ def study_classes() -> dict[tuple[str, str], type[Study]]:
 
 def _class_of(content: dict[str, Any], file: str) -> type[Study]:
     kind, driver = (content.get(key, Study.model_fields[key].default) for key in ("kind", "driver"))
+    # Only this driver's module is imported, unless a message needs them all.
+    named: dict[str, type[Study]] = driver_module(driver, "studies").STUDIES if driver in driver_names() else {}
+    if isinstance(kind, str) and kind in named:
+        return named[kind]
     kinds, drivers = (list(dict.fromkeys(names)) for names in zip(*study_classes(), strict=True))
     problems = [
         f"{key}: {_brief.repr(value)}: must be one of {', '.join(known)}{did_you_mean(str(value), known)}"
         for key, value, known in (("kind", kind, kinds), ("driver", driver, drivers))
         if value not in known
     ]
-    if problems:
-        raise StudyError(file, problems)
-    if (kind, driver) not in study_classes():
-        known = [each for of_kind, each in study_classes() if of_kind == kind]
-        raise StudyError(file, [f"driver: {driver!r}: must be one of {', '.join(known)} where kind is {kind}"])
-    return study_classes()[kind, driver]
+    known = [each for of_kind, each in study_classes() if of_kind == kind]
+    of_kind = f"driver: {driver!r}: must be one of {', '.join(known)} where kind is {kind}"
+    raise StudyError(file, problems or [of_kind])
 
 
 def _mapping(text: str, file: str) -> dict[str, Any]:

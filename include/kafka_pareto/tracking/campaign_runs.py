@@ -1,7 +1,7 @@
-"""Track a campaign in MLflow: training, searches and confirmation.
+"""Track a campaign in MLflow: R² of each round, searches and report.
 
-Each campaign has one run, found by its tags, with a child run per objective and searched case of the last round.
-`train` logs a round's training; the report logs the rest and anything missing in MLflow. Complete parts are kept and
+Each campaign has one run, found by its tags, with a child run per objective (`surrogate_runs`) and searched case of the
+last round. `train` logs R²; the report logs the rest and anything missing in MLflow. Complete parts are kept and
 unfinished ones rewritten, so a repeated step leaves no duplicates. Without a tracking URI, tracking is off.
 """
 
@@ -9,51 +9,38 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
-import mlflow
 import pandas as pd
-import xgboost
 from mlflow import MlflowClient
 from mlflow.entities import Metric, Run
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import RoundsSoFar
 from kafka_pareto.campaign.tables import HYPERVOLUME_COLUMNS, SCORE_COLUMNS
-from kafka_pareto.settings import load_settings
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
-from kafka_pareto.surrogates.scores import JudgedSurrogate
 from kafka_pareto.tracking.connection import (
-    MODEL_TAG,
-    champion_of,
     connected,
     log_values,
-    registered_model_name,
     run_of,
     runs_tagged,
-    version_of,
 )
-from kafka_pareto.tracking.learning import describe_learning, stored_surrogates
 from kafka_pareto.tracking.links import CAMPAIGN_TAG, PART_TAG, R2_VIEW
 
 _CONTENT_TAG = "kafka_pareto.content_sha256"
-_R2_KINDS = ("r2_held_out", "r2_cross_validated", "r2_noise_ceiling")
+R2_KINDS = ("r2_held_out", "r2_cross_validated", "r2_noise_ceiling")
 """The scores of each objective in each round, logged on the campaign's run."""
-_SCORES = (*_R2_KINDS, "r2_train", "mae_held_out", "rmse_held_out")
 _VIEW_TAG = f"mlflow.sharedViewState.{R2_VIEW}"
 _MOST_COLUMNS = 60
 _COLUMN_WIDTH_PX = 240  # width of a metric's name
 
 
-def log_training(campaign: Campaign, round_number: int) -> None:
-    """Log training up to a round; repeatable, and fills gaps left by an outage of MLflow.
+def log_r2(campaign: Campaign, round_number: int) -> None:
+    """Log R² per objective and case up to a round, as metrics of the campaign's run, their step the round.
 
-    R² per objective and case is a metric of the campaign's run, its step the round. Each objective of this round has a
-    child run and a model version in the registry.
+    Repeatable, and fills gaps left by an outage of MLflow.
     """
     with connected() as client:
         if client is None:
@@ -62,8 +49,6 @@ def log_training(campaign: Campaign, round_number: int) -> None:
         for number in range(round_number + 1):
             _log_r2(client, campaign, parent, number)
         _save_r2_view(client, parent, campaign.tune)
-        for judged in stored_surrogates(campaign, round_number):
-            _log_surrogate(client, campaign, parent, judged, round_number)
 
 
 def log_search(campaign: Campaign, round_number: int, rounds: Iterable[RoundsSoFar]) -> None:
@@ -96,8 +81,8 @@ def _log_r2(client: MlflowClient, campaign: Campaign, parent: Run, round_number:
     found: dict[str, float] = {}
     for row in scores.to_dict("records"):
         case = None if pd.isna(row["case"]) else row["case"]
-        found |= {_r2_metric(kind, row["objective"], case): row[kind] for kind in _R2_KINDS}
-    log_values(client, parent, _finite(found), round_number, _began_at_s(parent))
+        found |= {_r2_metric(kind, row["objective"], case): row[kind] for kind in R2_KINDS}
+    log_values(client, parent, finite(found), round_number, _began_at_s(parent))
 
 
 def _r2_metric(kind: str, objective: ObjectiveName, case: str | None) -> str:
@@ -113,7 +98,7 @@ def _save_r2_view(client: MlflowClient, parent: Run, study: Tune) -> None:
     *Save view*: it appears in the menu *Views*, and a link opens it.
     """
     scopes = [None, *study.cases]
-    metrics = [_r2_metric(_R2_KINDS[0], objective, case) for case in scopes for objective in study.objectives]
+    metrics = [_r2_metric(R2_KINDS[0], objective, case) for case in scopes for objective in study.objectives]
     columns = [f"metrics.`{name}`" for name in metrics[:_MOST_COLUMNS]]
     widths = dict.fromkeys(columns, _COLUMN_WIDTH_PX)
     state = {"selectedColumns": columns, "columnOrder": columns, "columnWidths": widths}
@@ -142,74 +127,9 @@ def _log_search(client: MlflowClient, campaign: Campaign, parent: Run, case: str
     client.set_terminated(run_id)
 
 
-def _log_surrogate(
-    client: MlflowClient, campaign: Campaign, parent: Run, judged: JudgedSurrogate, round_number: int
-) -> None:
-    keys = campaign.keys
-    surrogate = judged.surrogate
-    name = registered_model_name(keys, surrogate.objective)
-    content = hashlib.sha256(surrogate.to_bytes() + judged.scores.to_csv().encode()).hexdigest()
-    run_id = new_part(client, parent, f"train {surrogate.objective}", content)
-    if run_id is None:
-        return
-    learning = describe_learning(campaign.tune, judged)
-    stale, champion = version_of(client, keys, surrogate.objective), champion_of(client, name)
-    # Only `judge_champions` may replace a champion.
-    if stale is not None and (champion is None or stale.version != champion.version):
-        client.delete_model_version(name, stale.version)
-    trials_sha256 = hashlib.sha256(campaign.store.get(keys.trials(round_number))).hexdigest()
-    with mlflow.start_run(run_id=run_id):
-        about = {"seed": campaign.tune.seed, "round": round_number, "trials_sha256": trials_sha256}
-        mlflow.log_params({**campaign.tune.surrogate.model_dump(), **about, "log_target_used": surrogate.log_target})
-        mlflow.log_metrics(_score_metrics(judged.scores))
-        for point in learning.curve.to_dict("records"):
-            values = {f"learning_curve_{side}": point[side] for side in ("r2_train", "r2_held_out")}
-            mlflow.log_metrics(_finite(values), step=int(point["configurations"]))
-        table = judged.rows[[*surrogate.encoding.inputs(), "configuration_id", surrogate.objective]]
-        table = table.astype(dict.fromkeys(table.select_dtypes("integer").columns, float))
-        dataset = mlflow.data.from_pandas(
-            table,
-            source=_source(campaign, round_number),
-            name="03_trials",
-            targets=surrogate.objective,
-            digest=trials_sha256[:36],
-        )
-        mlflow.log_input(dataset, context="training")
-        with tempfile.TemporaryDirectory() as folder:
-            for file, picture in learning.pictures.items():
-                (Path(folder) / file).write_bytes(picture)
-            mlflow.log_artifacts(folder, "figures")
-        example = surrogate.encoding.encode(judged.rows.head(3))
-        model = mlflow.xgboost.log_model(
-            surrogate.regressor,
-            name=surrogate.objective,
-            model_format="ubj",
-            input_example=example,
-            signature=mlflow.models.infer_signature(example, surrogate.regressor.predict(example)),
-            metadata={"encoding": surrogate.encoding.model_dump(mode="json"), "log_target": surrogate.log_target},
-            # Stated explicitly, because MLflow would start a second Python to detect them.
-            pip_requirements=[f"xgboost=={xgboost.__version__}", "scikit-learn", "pandas"],
-        )
-        tags = {CAMPAIGN_TAG: keys.campaign, MODEL_TAG: surrogate.file().sha256}
-        mlflow.register_model(model.model_uri, name, await_registration_for=0, tags=tags)
-
-
-def _score_metrics(scores: pd.DataFrame) -> dict[str, float]:
-    metrics: dict[str, float] = {}
-    for row in scores.to_dict("records"):
-        suffix = "" if pd.isna(row["case"]) else f"_{row['case']}"
-        metrics |= {f"{name}{suffix}": row[name] for name in _SCORES}
-    return _finite(metrics)
-
-
-def _finite(metrics: Mapping[str, float | None]) -> dict[str, float]:
+def finite(metrics: Mapping[str, float | None]) -> dict[str, float]:
+    """Return the metrics that have a value, as MLflow accepts no other."""
     return {name: float(value) for name, value in metrics.items() if value is not None and not pd.isna(value)}
-
-
-def _source(campaign: Campaign, round_number: int) -> str:
-    settings = load_settings()
-    place = settings.store_folder or f"s3://{settings.s3_bucket}"
-    return f"{place}/{campaign.keys.trials(round_number)}"
 
 
 def campaign_run(client: MlflowClient, campaign: Campaign) -> Run:

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 # Without a pause between two repetitions, the check after the first also serves the second.
 _FRESH_S = 1.0
-_RECOVERY_POLL_S = 1.0
+_RECOVERY_POLL_S = 0.2  # a new topic is known to every broker a moment after its creation
 # A slower answer is trouble too; the load continues meanwhile.
 _WATCH_TIMEOUT_S = 5.0
 _GIB = 1 << 30

@@ -20,7 +20,7 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.kafka.client_properties import read_client_config
 from kafka_pareto.kafka.properties_file import parse_properties, property_text
-from kafka_pareto.measurement.cost import plan_of
+from kafka_pareto.measurement.cost import gib_text, plan_of
 from kafka_pareto.measurement.driver_runtime import runtime_of
 from kafka_pareto.measurement.own_topics import PREFIX
 from kafka_pareto.settings import Settings
@@ -163,8 +163,8 @@ def print_plan(planned: PlannedCampaign, console: Console) -> None:
         "Changed": "\n".join(map(str, plan.overrides)),
         "Repetitions": _range(plan.fewest_repetitions, plan.repetitions, "{:.0f}".format),
         "Time": _range(plan.fewest_duration_s, plan.duration_s, _in_words),
-        "Sent": f"up to {plan.sent_gib:.2g} GiB",
-        "Disk": f"up to {plan.peak_disk_gib:.2g} GiB at a time, across all brokers",
+        "Sent": f"up to {gib_text(plan.sent_gib)}",
+        "Disk": f"up to {gib_text(plan.peak_disk_gib)} at a time, across all brokers",
         "Topics": planned.topics,
     }
     for name, value in rows.items():

@@ -163,7 +163,7 @@ def test_more_memory_than_the_machine_has_is_refused_before_anything_starts(step
     write_comparison(steps, **LINGER, testbed={"brokers": 1, "heap_mib": 10_000_000})
     done = steps.run("design", "tiny")
     assert done.returncode == EXIT_BAD_INPUT
-    assert "1 broker with 10000000 MiB of heap each and the load generator need about 10,000,906 MiB" in done.stderr
+    assert "1 broker with 10000000 MiB of heap and the load generator need about 10,000,906 MiB" in done.stderr
     assert not (steps.store_folder / "tiny").exists()
 
 

@@ -13,6 +13,17 @@ from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.overrides import Override
 from kafka_pareto.study.quantity import Value
 
+_FACT_WORDS: Mapping[str, str] = {
+    "kafka_version": "Kafka",
+    "cluster_id": "cluster",  # an ID, or `own brokers`
+    "topic_partitions": "partitions",
+    "min_insync_replicas": "min.insync.replicas",
+    "broker_heap_mib": "broker heap [MiB]",
+    "client_host": "client machine",
+    "client_cpu": "client CPU",
+    "load_and_brokers_share_a_machine": "load generator and brokers share a machine",
+}
+
 # Append only: the random order within a block depends on a phase's position.
 Phase = Literal["design", "choice", "gain", "noise", "final"]
 
@@ -171,10 +182,11 @@ class Fingerprint(Record):
     load_and_brokers_share_a_machine: bool
 
     def facts(self) -> dict[str, str | int | list[str]]:
-        """Return all facts as pages show them, flat: the system's, then the machine's."""
+        """Return all facts by label, as pages show them: the system's, then the machine's."""
         machine = self.model_dump(exclude={"schema_version", "system"})
         is_shared = "yes" if machine.pop("load_and_brokers_share_a_machine") else "no"
-        return {**self.system, **machine, "load_and_brokers_share_a_machine": is_shared}
+        facts = {**self.system, **machine, "load_and_brokers_share_a_machine": is_shared}
+        return {_FACT_WORDS.get(name, name.replace("_", " ")): value for name, value in facts.items()}
 
 
 class RampStep(Frozen):

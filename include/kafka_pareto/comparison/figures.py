@@ -312,4 +312,4 @@ def _caption(part: PartComparison, kind: str) -> str:
         shaded = " Shaded: a jump beyond the trend of the curve." if part.bands else ""
         return f"Means with 95 % intervals over {part.factors[0]}, both axes logarithmic.{shaded}"
     hollow = " Hollow: published, relative to the published reference, on another machine." if published else ""
-    return f"Each level relative to the reference, from blocks that measured both, with 95 % intervals.{hollow}"
+    return f"Ratio of each level to the reference, from blocks that measured both, with 95 % intervals.{hollow}"

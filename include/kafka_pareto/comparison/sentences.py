@@ -1,6 +1,6 @@
-"""Summarize a comparison in three sentences: largest gains, no-difference settings, cost.
+"""Summarize a comparison in up to three sentences: largest gains, no-difference settings, cost.
 
-A fourth compares published ratios. Only significant differences from the reference count.
+Another compares published ratios. Only significant differences from the reference count.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ class Effect:
 
 
 def closing_sentences(parts: Sequence[PartComparison]) -> list[str]:
-    """Return three sentences on all parts, and a fourth if published ratios are comparable."""
+    """Return up to three sentences on all parts, and another if published ratios are comparable."""
     effects = [effect for part in parts for effect in effects_of(part)]
-    sentences = [_largest_gains(parts, effects), _no_difference(parts), _costs(parts, effects)]
-    return sentences + _published_differences(parts)
+    sentences = [_largest_gains(parts, effects), _no_difference(parts, effects), _costs(parts, effects)]
+    return [sentence for sentence in sentences if sentence] + _published_differences(parts)
 
 
 def effects_of(part: PartComparison) -> list[Effect]:
@@ -113,15 +113,18 @@ def _of_quantity(quantity: Quantity, effects: Sequence[Effect]) -> str:
     return f"no level improved {quantity.words}; largest loss: {worst}"
 
 
-def _no_difference(parts: Sequence[PartComparison]) -> str:
+def _no_difference(parts: Sequence[PartComparison], effects: Sequence[Effect]) -> str:
+    """Name the levels without a difference; empty if the sentence on gains already covers them all."""
     same = [text for part in parts if (text := _same_levels(part))]
     untested = sum(not _is_tested(part, level) for part in parts for level in part.levels if not level.is_reference)
-    not_tested = f" {counted(untested, 'level')} could not be tested." if untested else ""
+    not_tested = f"{counted(untested, 'level')} could not be tested." if untested else ""
+    if same and not effects:
+        return not_tested
     if same:
-        return f"No significant difference ({_blocks(parts)}): {'; '.join(same)}.{not_tested}"
+        return f"No significant difference ({_blocks(parts)}): {'; '.join(same)}. {not_tested}".rstrip()
     if not any(_is_tested(part, level) for part in parts for level in part.levels):
         return "No level could be tested against the reference."
-    return f"Every tested level differs from the reference in at least one compared quantity.{not_tested}"
+    return f"Every tested level differs from the reference in at least one compared quantity. {not_tested}".rstrip()
 
 
 def _same_levels(part: PartComparison) -> str:

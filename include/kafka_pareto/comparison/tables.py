@@ -39,6 +39,7 @@ from kafka_pareto.comparison.words import (
     quantity_named,
     setting_text,
 )
+from kafka_pareto.study.parts import VARIANT
 
 WIDTH = 110
 NEAR_A_CEILING = 0.5
@@ -101,9 +102,11 @@ def _text_tables(part: PartComparison) -> list[tuple[str, list[Row]]]:
 
 def title(part: PartComparison) -> str:
     """Return what the part varies, its reference and its number of blocks."""
-    factors = factors_text(part)
+    factors, reference = factors_text(part), setting_text(part.reference)
+    if part.factors == [VARIANT]:
+        factors, reference = "variants", str(part.reference[VARIANT])
     name = f"{part.part}: " if part.part != factors.replace(".", "_").lower() else ""
-    beside = f"compared with {setting_text(part.reference)}"
+    beside = f"compared with {reference}"
     if part.kind == "series":
         compared, along = part.factors
         beside = f"compared with {compared} {part.reference[compared]} at the same {along}"
@@ -112,10 +115,11 @@ def title(part: PartComparison) -> str:
 
 def legend(parts: Sequence[PartComparison]) -> list[str]:
     """Explain the marks and columns of the parts' tables."""
+    in_brackets = "" if all(part.kind == "table" for part in parts) else "; in parentheses in a grid or a series"
     sentences = [
-        f"{MARK} differs significantly from the reference: 5 %, Holm's adjustment over all levels and compared "
-        "quantities of the part. Ratio to reference: from the blocks that measured both, with its 95 % "
-        "interval; in a grid or a series, in parentheses."
+        f"{MARK} differs significantly from the reference (5 %, Holm's adjustment over all levels and compared "
+        "quantities of the part). Ratio to reference: from the blocks that measured both, with its 95 % "
+        f"interval{in_brackets}."
     ]
     if any(part.kind == "table" for part in parts):
         sentences.append(

@@ -37,17 +37,17 @@ def draw_over_time(
     found = {}
     names = {stage.name for stage in stages}
     if levels := [level for level in part.levels if names and names <= level.means.keys()]:
-        found["stages"] = ("Mean time per stage; the whole bar is the mean total.", draw_stages(levels, stages))
+        found["stages"] = ("Mean time per stage; whole bars are the sums.", draw_stages(levels, stages))
     timed = [level for level in part.levels if level.timelines]
     if watched := [level for level in timed if names and names <= set(level.timelines[0].series)]:
         found["latencies"] = (
-            "p95 latency by second of logging, averaged over the repetitions. Shaded: a burst.",
+            "p95 latency by the second of logging, averaged over the repetitions." + _shaded(watched[:1]),
             draw_latencies(watched, over_time),
         )
         found["flow"] = (
-            "The first valid repetition of each level, each on its own scale. Top: the mean time per stage by "
-            "second of logging; middle: the throughput at each point; bottom: the backlog (logged, not yet stored). "
-            "Shaded: a burst.",
+            "The first valid repetition of each level, each on its own scale. Top: the mean time per stage by the "
+            "second of logging; middle: the throughput at each stage; bottom: the queue (logged, not yet stored)."
+            + _shaded(watched),
             draw_flow(watched, stages, over_time),
         )
     if broken := [level for level in timed if not stages and level.timelines[0].done]:
@@ -106,7 +106,7 @@ def draw_latencies(levels: Sequence[Level], over_time: OverTime) -> Figure:
 
 
 def draw_flow(levels: Sequence[Level], stages: Sequence[Quantity], over_time: OverTime) -> Figure:
-    """Draw a column for each level: latency stages, throughput at each point, and backlog."""
+    """Draw a column for each level: latency stages, throughput at each stage, and queue."""
     figure, rows = _columns(3, levels, 7.0)
     names = {over_time.waiting, *(stage.name for stage in stages)}
     rates = [_unlabelled(name) for name in levels[0].timelines[0].series if name not in names]
@@ -127,7 +127,7 @@ def draw_flow(levels: Sequence[Level], stages: Sequence[Quantity], over_time: Ov
             axes.yaxis.set_major_formatter(PLAIN)
         above.set_title(level_text(level))
         below.set_xlabel(f"seconds since the first {over_time.begins_with}")
-    waits = f"backlog, {_unlabelled(over_time.waiting).unit}"
+    waits = f"queue, {_unlabelled(over_time.waiting).unit}"
     for row, text in zip(rows, (f"time, {stages[0].unit}", rates[0].unit, waits), strict=True):
         row[0].set_ylabel(text)
     shared_legend(figure)
@@ -181,6 +181,11 @@ def pace_over_time(timelines: Sequence[Timeline], name: str) -> tuple[list[float
 def _columns(rows: int, levels: Sequence[Level], height: float, sharey: Any = False) -> tuple[Figure, Any]:
     figure = Figure(figsize=(max(3.1 * len(levels), 6.0), height), layout="constrained")
     return figure, figure.subplots(rows, len(levels), squeeze=False, sharex=True, sharey=sharey)
+
+
+def _shaded(levels: Sequence[Level]) -> str:
+    """Return the caption's sentence on the shaded area; empty without one."""
+    return " Shaded: the burst." if any(level.timelines[0].what for level in levels) else ""
 
 
 def _shade(axes: Any, level: Level, least_s: float = 0) -> None:

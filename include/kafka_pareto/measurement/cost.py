@@ -92,8 +92,8 @@ def describe_plan(plan: Plan) -> str:
     noise = f" ({plan.noise_repetitions} for the noise report)" if plan.noise_repetitions else ""
     overrides = f"; overrides of the study file: {'; '.join(map(str, plan.overrides))}" if plan.overrides else ""
     return (
-        f"plan: {repetitions} repetitions{noise}, about {duration}, {most}{plan.sent_gib:.1f} GiB sent, "
-        f"peak disk use {plan.peak_disk_gib:.1f} GiB across all brokers; "
+        f"plan: {repetitions} repetitions{noise}, about {duration}, {most}{gib_text(plan.sent_gib)} sent, "
+        f"peak disk use {gib_text(plan.peak_disk_gib)} across all brokers; "
         f"reruns not included{overrides}"
     )
 
@@ -115,6 +115,11 @@ def require_consent(plan: Plan, study: Study) -> None:
             "this cluster was not started by the stack, so a campaign on it needs your consent: "
             "read the plan above, then start the campaign again with consent"
         )
+
+
+def gib_text(gib: float) -> str:
+    """Format GiB with two significant digits, or all digits before the point."""
+    return f"{gib:,.0f} GiB" if gib >= 10 else f"{gib:.2g} GiB"
 
 
 def _in_words(seconds: float) -> str:

@@ -102,5 +102,13 @@ class MeasurementPhase:
         for mean in self.store.campaign.study.means:
             value = per_repetition_value(measured, mean, "within_run")
             figures += "" if value is None else f", {label_of(mean)} {value_text(value, mean)}"
-        progress = f"{len(self._planned) - left} of {most}{len(self._planned)}, {most}about {left_s:.0f} s left"
+        progress = f"{len(self._planned) - left} of {most}{len(self._planned)}"
+        progress += f", {most}about {_in_words(left_s)} left" if left else ""
         log.info("[%s] %s: %s", progress, measured.repetition_id, figures)
+
+
+def _in_words(seconds: float) -> str:
+    """Format a time in seconds, minutes from 2 min, hours from 2 h."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -1,10 +1,9 @@
-"""Step `report` of a comparison: tables as text and CSV, three sentences, figures, one HTML page, MLflow runs."""
+"""Step `report` of a comparison: tables as text and CSV, sentences, figures, one HTML page, MLflow runs."""
 
 from __future__ import annotations
 
 import logging
 
-from kafka_pareto.analysis.wording import counted
 from kafka_pareto.bottleneck.ceilings import Ceilings
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest, Notice
@@ -67,7 +66,7 @@ def run(campaign: Campaign) -> Manifest:
     counts = {"parts": len(parts), "levels": sum(len(part.levels) for part in parts)}
     notice = Notice(
         kind="finished",
-        subject=f"{study.name}: compared",
+        subject=f"{study.name}: comparison done",
         text="\n".join([f"Campaign {keys.campaign} has ended.", *sentences]),
     )
     return campaign.manifest("report", written, counts).model_copy(update={"notice": notice})
@@ -78,9 +77,7 @@ def _how_measured(study: Compare, plan: Plan) -> dict[str, str]:
     own, protocol = study.own_brokers, study.protocol
     cluster = "the stack's cluster"
     if own is not None:
-        cluster = (
-            f"{counted(own.brokers, 'broker')} started by the study on this machine, {own.heap_mib} MiB of heap each"
-        )
+        cluster = f"{own}, started by the study on this machine"
     elif study.cluster is not None:
         cluster = study.cluster.name or "an existing cluster"
     return {

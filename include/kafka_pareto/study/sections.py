@@ -170,6 +170,12 @@ class OwnBrokers(Section):
     heap_mib: Annotated[int, Field(ge=128)] = 512
     properties: dict[str, PropertyValue] = Field(default_factory=dict)
 
+    def __str__(self) -> str:
+        """Return the number of brokers and their heap in words."""
+        if self.brokers == 1:
+            return f"1 broker with {self.heap_mib} MiB of heap"
+        return f"{self.brokers} brokers with {self.heap_mib} MiB of heap each"
+
     @property
     def property_values(self) -> dict[str, FactorValue]:
         """Return the properties as configurations hold them."""

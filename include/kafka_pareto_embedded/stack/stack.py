@@ -98,7 +98,8 @@ class Stack:
     def logins(self) -> str:
         """Return a line with the logins and the file of their passwords."""
         airflow, file = self.credentials.airflow_admin_user, self.secrets_file
-        return f"Airflow {airflow}, MLflow {ADMIN}; AIRFLOW_ADMIN_PASSWORD and MLFLOW_ADMIN_PASSWORD are in {file}"
+        passwords = "AIRFLOW_ADMIN_PASSWORD and MLFLOW_ADMIN_PASSWORD"
+        return f"Airflow user {airflow}, MLflow user {ADMIN}; passwords {passwords} in {file}"
 
     @property
     def s3_url(self) -> str:

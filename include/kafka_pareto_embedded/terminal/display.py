@@ -165,7 +165,7 @@ def _summary(progress: Progress) -> str:
     if likely is None or most is None:
         return "no plan yet"
     if done >= likely:
-        text = f"{done} repetitions"
+        text = f"{done} repetitions done"
     elif likely == most:
         text = f"{done} of {most} repetitions"
     else:

@@ -30,8 +30,8 @@ def with_ratio(part: PartComparison, level: int, quantity: str, ratio: float, p:
     return part.model_copy(update={"levels": levels})
 
 
-def test_there_are_three_sentences_and_a_fourth_on_published_numbers() -> None:
-    for parts in ([same_part()], [batch_size_part()], [codec_part(), grid_part(), linger_part()]):
+def test_there_are_three_sentences_and_another_on_published_numbers() -> None:
+    for parts in ([same_part(), linger_part()], [batch_size_part()], [codec_part(), grid_part(), linger_part()]):
         sentences = closing_sentences(parts)
         published = any(len(level.published) for part in parts for level in part.levels)
         assert len(sentences) == (4 if published else 3)
@@ -62,6 +62,12 @@ def test_an_insignificant_gain_is_not_a_gain() -> None:
     assert helped == "No significant difference from the reference in any compared quantity (5 blocks)."
 
 
+def test_that_nothing_differs_is_said_once() -> None:
+    helped, cost = closing_sentences([same_part()])
+    assert helped == "No significant difference from the reference in any compared quantity (5 blocks)."
+    assert cost == "No bottleneck was found at the reference."
+
+
 def test_one_quantity_may_differ_while_the_other_does_not() -> None:
     part = with_ratio(same_part(), 1, THROUGHPUT.name, ratio=1.2, p=0.01)
     helped, same, cost, *_ = closing_sentences([part])
@@ -86,7 +92,8 @@ def test_levels_that_differ_in_nothing_are_named_and_counted_where_they_are_many
     (_, few, *_) = closing_sentences([linger_part(), same_part(blocks=3)])
     assert few == "No significant difference (3 to 5 blocks): acks all."
     alike = {(at,): both(1000, 10) for at in range(8)}
-    (_, many, *_) = closing_sentences([made_part("alike", alike, ["linger.ms"], (0,), noise=0.05)])
+    alike_part = made_part("alike", alike, ["linger.ms"], (0,), noise=0.05)
+    (_, many, *_) = closing_sentences([linger_part(), alike_part])
     assert many == "No significant difference (5 blocks): 7 of 7 levels of linger.ms."
 
 

@@ -67,7 +67,7 @@ def test_a_level_stacks_its_stages_and_shows_passed_and_waiting_records() -> Non
     passed = {line.get_label(): list(line.get_ydata()) for line in rates.lines}
     assert passed == {"shipped": [4.0, 4.0, 4.0], "committed": [3, 4, 5]}
     assert queue.collections[0].get_paths()[0].get_extents().ymax == 2.0
-    assert [axes.get_ylabel() for axes in (rates, queue)] == ["events/s", "backlog, events"]
+    assert [axes.get_ylabel() for axes in (rates, queue)] == ["events/s", "queue, events"]
     assert queue.get_xlabel() == "seconds since the first request"
     assert all((axes.patches[0].get_x(), axes.patches[0].get_width()) == (1.0, 1.0) for axes in (stages, rates, queue))
 

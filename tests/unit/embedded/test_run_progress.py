@@ -140,7 +140,9 @@ def test_time_is_left_until_the_run_ends_and_none_while_it_waits(store: FolderSt
     reporting = campaign.at("running", [*done, task("report")], 100.0)
     assert reporting.time_left is not None
     assert reporting.repetitions_likely == reporting.repetitions
-    assert re.search(rf"^{reporting.repetitions} repetitions, (about \d+ s|a few seconds) left", drawn(reporting), re.M)
+    assert re.search(
+        rf"^{reporting.repetitions} repetitions done, (about \d+ s|a few seconds) left", drawn(reporting), re.M
+    )
     assert campaign.at("success", done, 130.0).time_left is None
     assert campaign.at("queued", done, 130.0).time_left is None
 
@@ -175,7 +177,7 @@ def test_repetitions_skipped_by_finished_tasks_are_no_longer_planned(store: Fold
     done = [task(step, "success", map_index=at) for step in ("measure", "confirm") for at in (0, 1)]
     progress = campaign.at("success", done, 3.0)
     assert progress.repetitions == progress.repetitions_most == 2 * IN_DESIGN - 5 + 2
-    assert f"{progress.repetitions} repetitions, 3 s so far" in drawn(progress)
+    assert f"{progress.repetitions} repetitions done, 3 s so far" in drawn(progress)
 
 
 def test_the_rows_of_a_round_cover_the_continuing_record_sizes_and_skipped_ones_are_no_longer_planned(

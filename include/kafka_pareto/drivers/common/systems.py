@@ -134,9 +134,8 @@ class OwnBrokersSystem(System):
         free_mib = psutil.virtual_memory().available // _MIB
         if free_mib < self.needed_mib:
             raise PlanError(
-                f"{counted(self._asked.brokers, 'broker')} with {self._asked.heap_mib} MiB of heap each and the load "
-                f"generator need about {self.needed_mib:,} MiB of memory, but {free_mib:,} MiB are free; use fewer "
-                "brokers or less heap (testbed), or free memory"
+                f"{self._asked} and the load generator need about {self.needed_mib:,} MiB of memory, but "
+                f"{free_mib:,} MiB are free; use fewer brokers or less heap (testbed), or free memory"
             )
         needed_bytes, free_bytes = plan.peak_disk_gib * _GIB * _FREE_DISK_MARGIN, shutil.disk_usage(self._folder).free
         if free_bytes < needed_bytes:

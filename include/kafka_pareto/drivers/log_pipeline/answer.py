@@ -88,17 +88,14 @@ def _longest_lines(part: PartComparison) -> list[str]:
     """Return the longest stage of the reference and of the fastest level."""
     reference, fastest = part.reference_level, min(part.levels, key=_latency_ms)
     levels = [reference] if fastest is reference else [reference, fastest]
-    found = [text for level in levels if (text := _longest(level))]
+    shares: dict[str, list[str]] = {}
+    for level in levels:
+        if stages := [name for name in _STAGES if name in level.means]:
+            longest = max(stages, key=lambda name: level.means[name])
+            fraction = level.means[longest] / sum(level.means[name] for name in stages)
+            shares.setdefault(quantity_named(longest).words, []).append(f"{share(fraction)} ({level_text(level)})")
+    found = [f"{stage}, {', '.join(texts)}" for stage, texts in shares.items()]
     return [listed("Longest stage: ", found, "; ")] if found else []
-
-
-def _longest(level: Level) -> str:
-    stages = [name for name in _STAGES if name in level.means]
-    if not stages:
-        return ""
-    longest = max(stages, key=lambda name: level.means[name])
-    fraction = level.means[longest] / sum(level.means[name] for name in stages)
-    return f"{quantity_named(longest).words}, {share(fraction)} ({level_text(level)})"
 
 
 def _part_line(part: PartComparison, labels: Mapping[str, str]) -> str:

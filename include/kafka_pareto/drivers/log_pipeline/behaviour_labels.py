@@ -122,7 +122,7 @@ def label_of(timeline: Timeline, steady_from_s: int, untaken_fraction: float) ->
 def label_text(label: PipelineLabel) -> str:
     """Return the label in words; empty for a stable run."""
     if label == "too_short_to_tell":
-        return "the run was inconclusive: too short for the queue's growth"
+        return "the run was too short to tell whether the queue grows"
     return "" if label == "stable" else f"the run was {label}"
 
 

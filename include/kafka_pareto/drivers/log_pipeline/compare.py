@@ -14,6 +14,8 @@ from kafka_pareto.study.compare import Compare, MeansByCase
 from kafka_pareto.study.factors import Configuration, FactorValue, configuration_id
 from kafka_pareto.study.setting import Setting
 
+_DATABASES = {"mariadb": "MariaDB", "sqlite": "SQLite"}
+
 
 # The driver's class comes first: its rules override the common ones.
 class CompareLogPipeline(LogPipelineStudy, Compare):
@@ -52,10 +54,10 @@ class CompareLogPipeline(LogPipelineStudy, Compare):
         """Describe one run for people."""
         protocol, replay = self.protocol, self.replay
         described = super().described_protocol() | {
-            "requests": f"{protocol.seconds} s after {protocol.warmup_s:g} s of warm-up, from "
-            f"{counted(self.senders, 'sender')}; steady part from {protocol.steady_from_s} s",
-            "end": f"when the last request is in Hive, or after {protocol.drain_s:g} s; then all parts stop",
-            "shop": f"Flask behind nginx, on {self.database}",
+            "requests": f"from {counted(self.senders, 'load generator')} for {protocol.seconds} s, after "
+            f"{protocol.warmup_s:g} s of warm-up; steady part from {protocol.steady_from_s} s",
+            "end": f"when the last event is in Hive, or after {protocol.drain_s:g} s; then the pipeline stops",
+            "shop": f"Flask behind nginx, with {_DATABASES[self.database]}",
         }
         if replay:
             described["replay"] = f"the requests of {replay.file}, at {replay.times:g} times the logged speed"

@@ -22,7 +22,7 @@ class LatencyFigures:
     latency_p50_ms: Annotated[float, Shown("p50 latency", maximised=False)]
     latency_p95_ms: Annotated[float, Shown("p95 latency", maximised=False)]
     latency_p99_ms: Annotated[float, Shown("p99 latency", maximised=False)]
-    steady_latency_mean_ms: Annotated[float | None, Shown("steady latency", maximised=False)]
+    steady_latency_mean_ms: Annotated[float | None, Shown("steady mean latency", maximised=False)]
     steady_latency_p95_ms: Annotated[float | None, Shown("steady p95 latency", maximised=False)]
     committed_events_s: Annotated[float, Shown("throughput", maximised=True)]
 
@@ -106,7 +106,7 @@ class CostFigures:
 
     packets_s: Annotated[float | None, Shown("packets", maximised=False)] = None
     packets_per_event: Annotated[float | None, Shown("packets per event", maximised=False)] = None
-    cpu_s_per_thousand_events: Annotated[float | None, Shown("CPU per 1,000 events", maximised=False)] = None
+    cpu_s_per_thousand_events: Annotated[float | None, Shown("pipeline CPU", maximised=False)] = None
     nginx_cores: float | None = None
     filebeat_cores: Annotated[float | None, Shown("Filebeat CPU", maximised=False)] = None
     aggregator_cores: Annotated[float | None, Shown("aggregator CPU", maximised=False)] = None

@@ -122,10 +122,10 @@ class CompareProducer(Compare, ProducerStudy):
         """Describe how one repetition is sent, as names and texts for people."""
         protocol, described = self.protocol, super().described_protocol()
         if protocol.seconds is not None:
-            described["unthrottled"] = f"{protocol.seconds:g} s after {protocol.warmup_seconds:g} s of warm-up"
+            described["unthrottled"] = f"for {protocol.seconds:g} s, after {protocol.warmup_seconds:g} s of warm-up"
         if protocol.paced is not None and protocol.paced.seconds is not None:
             described["at the fixed rate"] = (
-                f"{protocol.paced.seconds:g} s after {protocol.paced.warmup_seconds or 0:g} s of warm-up, at "
+                f"for {protocol.paced.seconds:g} s, after {protocol.paced.warmup_seconds or 0:g} s of warm-up, at "
                 f"{protocol.paced.rate_fraction * 100:.0f} % of the part's sustainable reference throughput"
             )
         topic = self.workload

@@ -7,17 +7,23 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import yaml
 
+from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.manifest import Manifest
-from kafka_pareto.campaign.records import Plan, Proposal
+from kafka_pareto.campaign.records import Plan, Proposal, Repetition
+from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.drivers.common.systems import ClusterSystem
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.steps import confirm, design, measure, optimize, propose, train, validate
@@ -111,7 +117,7 @@ def grown(template: Campaign, folder: Path, sizes: int) -> Campaign:
     """Return a campaign of this many record sizes, each with the template's artifacts."""
     study = growing_study([256 + 8 * at for at in range(sizes)])
     campaign = Campaign(study, CampaignKeys(study.name, ID), CountingStore(folder))
-    of_case = re.compile(f"(?<=/){TEMPLATE}(?=[/._])")
+    of_case = re.compile(f"(?<=[/-]){TEMPLATE}(?=[/._-])")
     for key in template.store.keys(f"{template.keys.prefix}/"):
         content = template.store.get(key)
         if of_case.search(key):
@@ -120,6 +126,44 @@ def grown(template: Campaign, folder: Path, sizes: int) -> Campaign:
         else:
             campaign.store.put(key, _of_campaign(campaign, key, content))
     return campaign
+
+
+def repeat(campaign: Campaign, blocks: int) -> int:
+    """Measure every configuration in this many blocks of the design and the rounds, and return all repetitions.
+
+    New blocks copy the first one, a minute apart, with log-normal noise on latency and throughput.
+    """
+    keys, rng = campaign.keys, np.random.default_rng(campaign.tune.seed)
+    frames: dict[int, list[pd.DataFrame]] = {number: [] for number in range(LAST_ROUND + 1)}
+    count = 0
+    for case in campaign.study.cases:
+        so_far: list[Repetition] = []
+        for number, of_round in frames.items():
+            prefix = keys.measurements(case, number)
+            first = [each for each in campaign.read_repetitions(prefix) if each.block == 0]
+            measured = [_in_block(each, block, rng) for block in range(blocks) for each in first]
+            for each in measured:
+                campaign.write_record(f"{prefix}{each.repetition_id}.json", each)
+            so_far += measured
+            of_round.append(summarise_trials(so_far, campaign.tune))
+        count += len(so_far) + len(campaign.store.keys(keys.confirmation(case, "repetitions/")))
+    for number, of_round in frames.items():
+        campaign.write_table(keys.trials(number), pd.concat(of_round, ignore_index=True), TRIAL_COLUMNS)
+    return count
+
+
+def _in_block(first: Repetition, block: int, rng: np.random.Generator) -> Repetition:
+    noise = rng.lognormal(0, 0.1, 2)
+    values = zip(("latency_p95_ms", "throughput_mib_s"), noise, strict=True)
+    began = datetime.fromisoformat(first.started_at) + timedelta(minutes=block)
+    return first.with_values(
+        {
+            "repetition_id": first.repetition_id.replace("-b000-", f"-b{block:03d}-"),
+            "block": block,
+            "started_at": began.isoformat(),
+            **{name: (first.number(name) or 0.0) * factor for name, factor in values},
+        }
+    )
 
 
 def on_fake(step: Callable[..., Manifest], campaign: Campaign, case: str, *arguments: int) -> Manifest:
@@ -158,8 +202,9 @@ def _of_case(key: str, content: bytes, cases: Sequence[str]) -> bytes:
     table = pq.read_table(io.BytesIO(content))
     if "case" not in table.column_names:
         return content
-    file = io.BytesIO()
-    pq.write_table(pa.concat_tables(_renamed(table, case) for case in cases), file)
+    file, over_all = io.BytesIO(), pc.is_null(table["case"])  # a score over all cases stays one row
+    own = table.filter(pc.invert(over_all))
+    pq.write_table(pa.concat_tables([table.filter(over_all), *(_renamed(own, case) for case in cases)]), file)
     return file.getvalue()
 
 

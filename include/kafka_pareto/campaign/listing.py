@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from functools import lru_cache
+from typing import Literal, cast
 
 from pydantic import BaseModel
 
@@ -15,6 +18,7 @@ from kafka_pareto.study.cases import in_order
 from kafka_pareto.study.identifiers import CAMPAIGN_ID, STUDY_NAME
 
 _PARALLEL_LISTINGS = 8
+_MOST_KEPT = 4096
 
 _KIND = re.compile(rb"^kind: (?P<kind>[a-z]+)$", re.MULTILINE)
 _CLUSTER = re.compile(rb"^cluster:\n(?:  .*\n)*?  name: ['\"]?(?P<name>[a-z0-9_-]+)['\"]?$", re.MULTILINE)
@@ -33,6 +37,19 @@ class CampaignEntry(BaseModel):
     cluster: str = ""
 
 
+@dataclass(frozen=True)
+class _Frozen:
+    """One write of a frozen study. Stores are distinguished by identity."""
+
+    store: Hashable
+    keys: CampaignKeys
+    designed_at: datetime
+
+
+# A reported campaign has all its cases, and remains reported.
+_REPORTED: dict[_Frozen, CampaignEntry] = {}
+
+
 def list_campaigns(store: Store) -> list[CampaignEntry]:
     """List all campaigns with a frozen study, latest first, skipping names that are not valid IDs."""
     studies = [name for name in store.folders("") if re.fullmatch(STUDY_NAME, name)]
@@ -47,7 +64,7 @@ def list_campaigns_of(store: Store, kind: str) -> list[CampaignEntry]:
     """List the campaigns of one kind, latest first; an unreadable study counts as `tune`."""
     entries = list_campaigns(store)
     with ThreadPoolExecutor(_PARALLEL_LISTINGS) as pool:
-        heads = pool.map(lambda entry: frozen_head(store, CampaignKeys(entry.study, entry.campaign)), entries)
+        heads = pool.map(lambda entry: _head(_frozen(store, entry)), entries)
     found = zip(entries, heads, strict=True)
     return [entry.model_copy(update={"cluster": cluster}) for entry, (named, cluster) in found if named == kind]
 
@@ -60,12 +77,27 @@ def frozen_head(store: Store, keys: CampaignKeys) -> tuple[str, str]:
     return kind["kind"].decode() if kind else "tune", cluster["name"].decode() if cluster else ""
 
 
+@lru_cache(_MOST_KEPT)
+def _head(frozen: _Frozen) -> tuple[str, str]:
+    return frozen_head(cast("Store", frozen.store), frozen.keys)
+
+
+def _frozen(store: Store, entry: CampaignEntry) -> _Frozen:
+    return _Frozen(cast("Hashable", store), CampaignKeys(entry.study, entry.campaign), entry.designed_at)
+
+
 def _entry(store: Store, keys: CampaignKeys) -> CampaignEntry | None:
     designed_at = store.written_at(keys.frozen_study()).get(keys.frozen_study())
     if designed_at is None:
         return None
-    cases = in_order(store.folders(keys.measurements("").removesuffix("/")))
+    frozen = _Frozen(cast("Hashable", store), keys, designed_at)  # not part of the store's protocol
+    if known := _REPORTED.get(frozen):
+        return known
     folders = store.folders(f"{keys.prefix}/")
+    cases = in_order(store.folders(keys.measurements("").removesuffix("/")))
     state: State = "measuring" if cases else "designed"
     state = "reported" if "07_report" in folders else "confirming" if "06_confirmation" in folders else state
-    return CampaignEntry(study=keys.study, campaign=keys.campaign, state=state, designed_at=designed_at, cases=cases)
+    entry = CampaignEntry(study=keys.study, campaign=keys.campaign, state=state, designed_at=designed_at, cases=cases)
+    if state == "reported" and len(_REPORTED) < _MOST_KEPT:
+        _REPORTED[frozen] = entry
+    return entry

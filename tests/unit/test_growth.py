@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.listing import list_campaigns_of
 from kafka_pareto.campaign.progress import campaign_progress
 from kafka_pareto.drift.check_records import read_histories
 from kafka_pareto.errors import GateError
@@ -41,6 +42,10 @@ class Asked(FolderStore):
     def keys(self, prefix: str) -> list[str]:
         self.asked["listings"] += 1
         return super().keys(prefix)
+
+    def folders(self, prefix: str) -> list[str]:
+        self.asked["listings"] += 1
+        return super().folders(prefix)
 
 
 class Names(dict[str, datetime]):
@@ -148,3 +153,40 @@ def test_one_repetition_more_than_there_is_room_for_costs_a_few_reads_and_not_al
     campaign.store.asked.clear()
     assert [kept.read(each) for each in written] == repetitions
     assert 1 <= campaign.store.asked["reads"] <= room / 5
+
+
+def test_a_reported_campaign_is_listed_again_by_one_request_until_its_study_is_written_again(tmp_path: Path) -> None:
+    campaign = campaign_of(tmp_path, 2)
+    store, keys = campaign.store, campaign.keys
+    assert isinstance(store, Asked)
+    store.put(keys.frozen_study(), b"kind: tune\n")
+    for state, key in (
+        ("measuring", f"{keys.measurements('256')}one.json"),
+        ("confirming", keys.confirmation("256", "decision.json")),
+        ("reported", keys.report("cards.json")),
+    ):
+        store.put(key, b"")
+        assert [each.state for each in list_campaigns_of(store, "tune")] == [state]
+    store.asked.clear()
+    [entry] = list_campaigns_of(store, "tune")
+    assert (entry.state, entry.cases) == ("reported", ["256"])
+    assert store.asked == {"listings": 3}  # the studies, the study's campaigns, and when the campaign was designed
+
+    store.delete(keys.report("cards.json"))
+    store.put(keys.frozen_study(), store.get(keys.frozen_study()))
+    assert [each.state for each in list_campaigns_of(store, "tune")] == ["confirming"]
+
+
+def test_the_first_repetition_is_there_before_all_are_read(tmp_path: Path) -> None:
+    campaign = campaign_of(tmp_path, 1)
+    [one] = recorded_repetitions(("8192",), configurations=0, blocks=1)
+    prefix, count = campaign.keys.measurements("256"), 600
+    for block in range(count):
+        identity = one.repetition_id.replace("-b000-", f"-b{block:03d}-")
+        campaign.write_record(f"{prefix}{identity}.json", one.with_values({"repetition_id": identity, "block": block}))
+    assert isinstance(campaign.store, Asked)
+    campaign.store.asked.clear()
+    repetitions = campaign.each_repetition(prefix)
+    assert next(repetitions).block == 0
+    assert campaign.store.asked["reads"] < count / 2
+    assert [each.block for each in repetitions] == list(range(1, count))

@@ -18,6 +18,9 @@ from kafka_pareto.study.study import Study
 
 MINIMUM_REPETITIONS = 12
 _PERMUTATIONS = 9_999
+# Memory grows with the batch, not with all permutations. It divides their number: a partial last batch would draw more
+# random numbers, and change the next objective's p-value.
+_BATCH = 99
 
 
 class SeriesStability(Frozen):
@@ -103,7 +106,13 @@ def change_point(values: Values, rng: np.random.Generator) -> tuple[int, float]:
 
     ranks = stats.rankdata(dense_ranks(values))
     test = stats.permutation_test(
-        (ranks,), _largest_cusum, permutation_type="pairings", n_resamples=_PERMUTATIONS, alternative="greater", rng=rng
+        (ranks,),
+        _largest_cusum,
+        permutation_type="pairings",
+        n_resamples=_PERMUTATIONS,
+        batch=_BATCH,
+        alternative="greater",
+        rng=rng,
     )
     return int(np.argmax(np.abs(_cusum(ranks)))) + 1, float(test.pvalue)
 

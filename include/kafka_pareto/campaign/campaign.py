@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _PARALLEL_READS = 8
+_READ_AHEAD = 256
 # The explorer reopens the same campaigns, and parsing YAML dominates.
 _parsed_study = lru_cache(maxsize=64)(parse_study)
 
@@ -114,14 +115,24 @@ class Campaign:
 
     def read_repetitions(self, prefix: str) -> list[Repetition]:
         """Read all repetitions below a prefix, in the order of their keys."""
+        return list(self.each_repetition(prefix))
+
+    def each_repetition(self, prefix: str) -> Iterator[Repetition]:
+        """Read the repetitions below a prefix one after another, in the order of their keys; few are in memory."""
         keys = [key for key in self.store.keys(prefix) if key.endswith(".json")]
         with ThreadPoolExecutor(_PARALLEL_READS) as pool:
-            return list(pool.map(self.read_repetition, keys))
+            for at in range(0, len(keys), _READ_AHEAD):
+                yield from pool.map(self.read_repetition, keys[at : at + _READ_AHEAD])
 
     def read_measurements(self, cases: Sequence[str], rounds: Iterable[int]) -> list[Repetition]:
         """Read the repetitions of these rounds in these cases, round by round."""
-        prefixes = [self.keys.measurements(case, number) for number in rounds for case in cases]
-        return [repetition for prefix in prefixes for repetition in self.read_repetitions(prefix)]
+        return list(self.each_measurement(cases, rounds))
+
+    def each_measurement(self, cases: Sequence[str], rounds: Iterable[int]) -> Iterator[Repetition]:
+        """Read the same one after another."""
+        for number in rounds:
+            for case in cases:
+                yield from self.each_repetition(self.keys.measurements(case, number))
 
     def last_round(self) -> int:
         """Return the last round whose trials were searched in every case; 0 if none."""

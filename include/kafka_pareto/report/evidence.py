@@ -14,6 +14,7 @@ from kafka_pareto.campaign.records import Fingerprint, Phase, Plan, Repetition
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.card_context import CardContext
 from kafka_pareto.report.cards import Cards
+from kafka_pareto.report.measured_case import MeasuredCase
 from kafka_pareto.study.cases import in_order
 from kafka_pareto.study.tune import Tune
 
@@ -31,9 +32,7 @@ class Evidence:
         confirmed: `TRIAL_COLUMNS` and factors of the choice blocks: every candidate and the baseline, with equally many
             repetitions.
         repetitions: The confirmation's, of both phases.
-        design: The repetitions of the design and the rounds, with failed and rejected ones.
-        noise: The repetitions of the baseline's A/A test; may be empty.
-        discarded: Repetitions repeated for a cause unrelated to the configuration.
+        measured: All repetitions, with failed and rejected ones and the A/A test, reduced to what is shown.
         advice: Published advice, and what of it was measured.
         cards: The decisions, adjusted over all record sizes, and their circumstances.
     """
@@ -47,9 +46,7 @@ class Evidence:
     candidates: Mapping[str, pd.DataFrame]
     confirmed: pd.DataFrame
     repetitions: Mapping[str, list[Repetition]]
-    design: Mapping[str, list[Repetition]]
-    noise: Mapping[str, list[Repetition]]
-    discarded: Mapping[str, list[Repetition]]
+    measured: Mapping[str, MeasuredCase]
     advice: FollowedAdvice
     cards: Cards
     fingerprints: Mapping[str, Fingerprint]

@@ -10,13 +10,13 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from kafka_pareto.analysis.gains import SIGNIFICANCE
-from kafka_pareto.analysis.repetition_values import per_repetition_value
 from kafka_pareto.analysis.sentinel import SentinelReport
 from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.campaign.records import Phase, Repetition
 from kafka_pareto.report.evidence import Evidence
 from kafka_pareto.report.figures import STYLE, panels, png, say, shared_legend
 from kafka_pareto.report.latency_breakdown import ClientFigures
+from kafka_pareto.report.measured_case import BaselineValues
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.declarations import label_of, objective_named
 from kafka_pareto.study.objectives import ObjectiveName
@@ -141,9 +141,9 @@ def _sentinel(evidence: Evidence) -> bytes:
     shown = evidence.study.declaration.plane
     for (above, below), case in zip(grid.T, cases, strict=True):
         above.set_title(case_label(case))
-        series = _series(evidence, case)
-        for axes, objective in zip((above, below), shown, strict=True):
-            _draw_series(axes, series, objective)
+        series = sorted(evidence.measured[case].baseline, key=lambda each: each.started_at)
+        for at, (axes, objective) in enumerate(zip((above, below), shown, strict=True)):
+            _draw_series(axes, series, [each.values[at] for each in series])
             _mark_change(axes, series, objective, evidence.context(case).sentinel)
         below.set_xlabel("repetition, in chronological order")
         below.xaxis.get_major_locator().set_params(integer=True)
@@ -153,17 +153,9 @@ def _sentinel(evidence: Evidence) -> bytes:
     return png(figure)
 
 
-def _series(evidence: Evidence, case: str) -> list[Repetition]:
-    """Return the valid repetitions of the baseline, including the A/A test."""
-    measured = [*evidence.noise[case], *evidence.design[case], *evidence.repetitions[case]]
-    own = [repetition for repetition in measured if repetition.is_baseline and repetition.outcome == "valid"]
-    return sorted(own, key=lambda repetition: repetition.started_at)
-
-
-def _draw_series(axes: Any, series: Sequence[Repetition], objective: ObjectiveName) -> None:
+def _draw_series(axes: Any, series: Sequence[BaselineValues], values: Sequence[float | None]) -> None:
     if not series:
         say(axes, "no valid repetition\nof the baseline")
-    values = [per_repetition_value(repetition, objective, "across_repetitions") for repetition in series]
     axes.plot(range(1, len(series) + 1), values, color="#cccccc", linewidth=0.8, zorder=1)
     for phase, (colour, marker) in _PHASES.items():
         places = [at for at, repetition in enumerate(series) if repetition.phase == phase]
@@ -175,7 +167,7 @@ def _draw_series(axes: Any, series: Sequence[Repetition], objective: ObjectiveNa
     axes.set_ylim(0, 1.08 * max((value or 0.0 for value in values), default=1.0))
 
 
-def _mark_change(axes: Any, series: Sequence[Repetition], objective: ObjectiveName, report: SentinelReport) -> None:
+def _mark_change(axes: Any, series: Sequence[BaselineValues], objective: ObjectiveName, report: SentinelReport) -> None:
     places = {repetition.repetition_id: at for at, repetition in enumerate(series, start=1)}
     for tested in report.series:
         if tested.objective == objective and tested.change_p_value_holm < SIGNIFICANCE:

@@ -7,18 +7,19 @@ from typing import Any
 
 from kafka_pareto.analysis.noise_study import change_text
 from kafka_pareto.analysis.wording import value_text
-from kafka_pareto.campaign.records import Outcome, Repetition
+from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.report.card_context import paced_rate_records_s
 from kafka_pareto.report.evidence import Evidence
+from kafka_pareto.report.measured_case import UNCOUNTED_SHOWN, Fate
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.declarations import label_of
 
-_UNCOUNTED_SHOWN = 40
-_OUTCOMES: dict[Outcome, str] = {
+_FATES: dict[Fate, str] = {
     "valid": "valid",
     "records_lost": "lost records",
     "records_duplicated": "duplicated records",
     "failed": "failed",
+    "rejected": "rejected",
 }
 
 
@@ -66,32 +67,28 @@ def ramps(evidence: Evidence) -> list[dict[str, Any]]:
 
 def generator_checks(evidence: Evidence) -> list[dict[str, Any]]:
     """Return per record size and side in how many valid repetitions the load generator was the bottleneck."""
-    rows: list[dict[str, Any]] = []
-    if not evidence.study.declaration.has("generator_bound"):
-        return rows
-    for decision in evidence.cards.cards:
-        case = decision.case
-        names = {decision.baseline_configuration_id: "baseline", decision.pick_configuration_id: "pick"}
-        sides: dict[str, list[Repetition]] = {"baseline": [], "pick": [], "others": []}
-        for repetition in (*evidence.design[case], *evidence.repetitions[case]):
-            if repetition.outcome == "valid":
-                sides[names.get(repetition.configuration_id, "others")].append(repetition)
-        for side, repetitions in sides.items():
-            bound = [told for each in repetitions if (told := each.quantities["generator_bound"])]
-            row = {"size": case_label(case), "side": side, "bound": len(bound), "of": len(repetitions)}
-            rows.append({**row, "example": bound[0] if bound else "-"})
-    return [row for row in rows if row["of"]]
+    return [
+        {
+            "size": case_label(case),
+            "side": side,
+            "bound": check.bound,
+            "of": check.repetitions,
+            "example": check.example or "-",
+        }
+        for case, measured in evidence.measured.items()
+        for side, check in measured.generator.items()
+        if check.repetitions
+    ]
 
 
 def uncounted(evidence: Evidence) -> dict[str, Any]:
     """Return repetitions that failed, lost or duplicated records, or were rejected: counts and the first ones."""
-    rows = []
-    for case in evidence.study.cases:
-        counted = [*evidence.noise[case], *evidence.design[case], *evidence.repetitions[case]]
-        rows += [_row(r, _OUTCOMES[r.outcome]) for r in counted if r.outcome != "valid"]
-        rows += [_row(r, "rejected") for r in evidence.discarded[case]]
-    counts = Counter(row["what"] for row in rows)
-    return {"total": len(rows), "counts": counts.most_common(), "rows": rows[:_UNCOUNTED_SHOWN]}
+    counts: Counter[str] = Counter()
+    rows: list[dict[str, Any]] = []
+    for measured in evidence.measured.values():
+        counts.update({_FATES[fate]: count for fate, count in measured.uncounted.items()})
+        rows += [_row(repetition, _FATES[fate]) for repetition, fate in measured.first_uncounted]
+    return {"total": counts.total(), "counts": counts.most_common(), "rows": rows[:UNCOUNTED_SHOWN]}
 
 
 def _row(repetition: Repetition, what: str) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import cast
 
 import pandas as pd
@@ -21,11 +22,12 @@ from kafka_pareto.campaign.tables import (
     rejected_columns,
 )
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.report.card_context import card_context
+from kafka_pareto.report.card_context import CardContext, card_context
 from kafka_pareto.report.card_layout import cards_text
 from kafka_pareto.report.cards import Cards, properties_text
 from kafka_pareto.report.evidence import Evidence, estimates_table, r2_table
 from kafka_pareto.report.figures import draw_figures
+from kafka_pareto.report.measured_case import MeasuredCase
 from kafka_pareto.report.measurement_figures import draw_measurement_figures
 from kafka_pareto.report.outcome import junit_xml, outcome_of
 from kafka_pareto.report.page import render_page
@@ -126,25 +128,14 @@ def _read(campaign: Campaign) -> Evidence:
     cases = study.cases
     decisions = [campaign.read_record(keys.confirmation(case, "decision.json"), Decision) for case in cases]
     repetitions = {decision.case: _repetitions(campaign, decision) for decision in decisions}
-    rejected = _rejected(campaign, last_round)
-    design = {case: _measured(campaign, case, last_round, rejected) for case in cases}
-    rounds = _rounds(campaign, last_round)
-    noise = {case: campaign.read_repetitions(keys.noise_repetitions(case)) for case in cases}
-    discarded = {case: _discarded(campaign, case, last_round) for case in cases}
-    contexts = [
-        card_context(
-            study,
-            decision,
-            design=design[case],
-            confirmation=repetitions[case],
-            discarded=discarded[case],
-            sizing=campaign.find_record(keys.sizing(case), Sizing),
-            noise=campaign.find_record(keys.noise(case), NoiseReport),
-            noise_repetitions=noise[case],
-            rounds=rounds.get(case),
-        )
-        for case, decision in zip(cases, decisions, strict=True)
-    ]
+    rejected, rounds = _rejected(campaign, last_round), _rounds(campaign, last_round)
+    measured, contexts = {}, []
+    for decision in decisions:
+        case = decision.case
+        design = _design(campaign, case, last_round, rejected)
+        discarded = _discarded(campaign, case, last_round)
+        measured[case], context = _measured(campaign, decision, design, repetitions[case], discarded, rounds.get(case))
+        contexts.append(context)
     return Evidence(
         study=study,
         keys=keys,
@@ -161,9 +152,7 @@ def _read(campaign: Campaign) -> Evidence:
             ignore_index=True,
         ),
         repetitions=repetitions,
-        design=design,
-        noise=noise,
-        discarded=discarded,
+        measured=measured,
         advice=followed_advice(campaign),
         cards=Cards(study=keys.study, campaign=keys.campaign, cards=decisions, contexts=contexts),
         fingerprints={case: campaign.read_record(keys.fingerprint(case), Fingerprint) for case in cases},
@@ -179,15 +168,43 @@ def _rejected(campaign: Campaign, last_round: int) -> dict[str, str]:
     return dict(zip(rejected["repetition_id"], rejected["rejected_because"], strict=True))
 
 
-def _measured(campaign: Campaign, case: str, last_round: int, reasons: Mapping[str, str]) -> list[Repetition]:
-    """Return the repetitions of the design and the rounds; rejected ones count as failed, with the gate's reason."""
-
-    def judged(repetition: Repetition) -> Repetition:
+def _design(campaign: Campaign, case: str, last_round: int, reasons: Mapping[str, str]) -> Iterator[Repetition]:
+    """Read the repetitions of the design and the rounds; rejected ones count as failed, with the gate's reason."""
+    for repetition in campaign.each_measurement([case], range(last_round + 1)):
         reason = reasons.get(repetition.repetition_id)
         rejection = {"outcome": "failed", "reason": f"rejected by the gate: {reason}"}
-        return repetition if reason is None else repetition.model_copy(update=rejection)
+        yield repetition if reason is None else repetition.model_copy(update=rejection)
 
-    return [judged(repetition) for repetition in campaign.read_measurements([case], range(last_round + 1))]
+
+def _measured(
+    campaign: Campaign,
+    decision: Decision,
+    design: Iterable[Repetition],
+    confirmation: Sequence[Repetition],
+    discarded: Sequence[Repetition],
+    rounds: RoundsSoFar | None,
+) -> tuple[MeasuredCase, CardContext]:
+    """Reduce the repetitions of one case to what the report shows; of the design, only the baseline's are held."""
+    keys, found, baseline = campaign.keys, MeasuredCase(campaign.tune, decision), list[Repetition]()
+    noise = campaign.read_repetitions(keys.noise_repetitions(decision.case))
+    for repetition in chain(noise, design, confirmation):
+        found.add(repetition)
+        if repetition.is_baseline and repetition.phase == "design":
+            baseline.append(repetition)
+    for repetition in discarded:
+        found.add_rejected(repetition)
+    context = card_context(
+        campaign.tune,
+        decision,
+        design=baseline,
+        confirmation=confirmation,
+        discarded=discarded,
+        sizing=campaign.find_record(keys.sizing(decision.case), Sizing),
+        noise=campaign.find_record(keys.noise(decision.case), NoiseReport),
+        noise_repetitions=noise,
+        rounds=rounds,
+    )
+    return found, context
 
 
 def _rounds(campaign: Campaign, last_round: int) -> dict[str, RoundsSoFar]:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.sentinel import (
@@ -70,6 +71,23 @@ def test_a_slow_first_repetition_is_found_but_is_not_a_move():
     assert report.series[0].first_run_change_fraction == pytest.approx(1.5, abs=0.2)
     assert report.series[0].first_run_p_value_holm < SIGNIFICANCE
     assert report.series[0].first_run_p_value_holm == pytest.approx(6 * first_run_p_value(values))  # of six, the least
+
+
+def test_permutations_in_batches_give_the_same_p_value_and_leave_the_same_random_numbers() -> None:
+    values, rng, whole = steady(40), np.random.default_rng(5), np.random.default_rng(5)
+    _, p_value = change_point(values, rng)
+    test = stats.permutation_test(
+        (stats.rankdata(values),),
+        lambda ranks, axis: np.max(
+            np.abs(np.cumsum(ranks - np.mean(ranks, axis=axis, keepdims=True), axis=axis)), axis
+        ),
+        permutation_type="pairings",
+        n_resamples=9_999,
+        alternative="greater",
+        rng=whole,
+    )
+    assert p_value == test.pvalue
+    assert rng.random() == whole.random()
 
 
 def test_too_few_repetitions_are_named_and_not_tested():

@@ -243,7 +243,7 @@ def test_the_step_runs_by_its_command_line_and_ends_with_its_manifest(tmp_path: 
     lines = ended.stdout.splitlines()
     assert Manifest.model_validate_json(lines[-1]).artifacts[0] == campaign.keys.trials()
     assert lines[:-1] == [
-        "16 repetitions checked (16 planned): 15 accepted, 1 rejected; 0 failed, 0 lost or duplicated records",
+        "16 repetitions checked (16 planned): 15 accepted, 1 rejected; 0 failed, 0 with lost or duplicated records",
         "      1 rejected: the p95 latency is above p99",
     ]
     assert ended.stderr == ""

@@ -109,7 +109,7 @@ def _store_docs(campaign: Campaign, folder: Path, round_number: int) -> str:
 def _log_verdict(verdict: Verdict) -> None:
     summary = verdict.summary
     log.info(
-        "%d repetitions checked (%d planned): %d accepted, %d rejected; %d failed, %d lost or duplicated records",
+        "%d repetitions checked (%d planned): %d accepted, %d rejected; %d failed, %d with lost or duplicated records",
         summary.repetitions_stored,
         summary.repetitions_planned,
         summary.repetitions_accepted,

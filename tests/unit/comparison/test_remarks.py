@@ -82,7 +82,7 @@ def test_the_page_links_a_cause_to_the_part_that_measured_the_setting():
     assert '<a href="#part-linger_ms">Measured here: part linger_ms.</a>' in page
     assert "A &lt;broker&gt; paused" in page
     assert "1,000,000 records/s" in page
-    assert "At what share of them the levels ran" in page
+    assert "Share of these that each level reached" in page
 
 
 def test_a_page_without_symptoms_and_ceilings_has_no_place_for_them():

@@ -128,7 +128,9 @@ def _read(campaign: Campaign) -> Evidence:
     cases = study.cases
     decisions = [campaign.read_record(keys.confirmation(case, "decision.json"), Decision) for case in cases]
     repetitions = {decision.case: _repetitions(campaign, decision) for decision in decisions}
-    rejected, rounds = _rejected(campaign, last_round), _rounds(campaign, last_round)
+    rejected = _rejected(campaign, last_round)
+    trials = [campaign.read_table(keys.trials(number), TRIAL_COLUMNS) for number in range(last_round + 1)]
+    rounds = _rounds(campaign, trials)
     measured, contexts = {}, []
     for decision in decisions:
         case = decision.case
@@ -139,8 +141,8 @@ def _read(campaign: Campaign) -> Evidence:
     return Evidence(
         study=study,
         keys=keys,
-        trials=campaign.read_table(keys.trials(last_round), TRIAL_COLUMNS),
-        design_trials=campaign.read_table(keys.trials(0), TRIAL_COLUMNS),
+        trials=trials[-1],
+        design_trials=trials[0],
         scores=campaign.read_table(keys.surrogates("scores.parquet", last_round), SCORE_COLUMNS, factors=False),
         fronts={case: campaign.read_table(keys.front(case, last_round), FRONT_INTERVAL_COLUMNS) for case in cases},
         candidates={
@@ -207,12 +209,11 @@ def _measured(
     return found, context
 
 
-def _rounds(campaign: Campaign, last_round: int) -> dict[str, RoundsSoFar]:
-    """Return the rounds' results by case; empty for a study without rounds."""
+def _rounds(campaign: Campaign, trials: Sequence[pd.DataFrame]) -> dict[str, RoundsSoFar]:
+    """Return the results of the rounds with these trials by case; empty for a study without rounds."""
     study, keys = campaign.tune, campaign.keys
     if study.strategy != "rounds":
         return {}
-    trials = [campaign.read_table(keys.trials(number), TRIAL_COLUMNS) for number in range(last_round + 1)]
     found = {case: rounds_so_far(study, case, trials) for case in study.cases}
     # The last decision has the stop reason of every case, except of those that reached the last round.
     decisions = [campaign.find_record(keys.proposal(number), Proposal) for number in study.round_numbers()[1:]]
@@ -262,7 +263,8 @@ def _track(campaign: Campaign, evidence: Evidence, page: bytes) -> None:
     last_round = campaign.last_round()
     campaign_runs.log_r2(campaign, last_round)  # logs what `train` could not
     surrogate_runs.log_surrogates(campaign, last_round)
-    campaign_runs.log_search(campaign, last_round, _rounds(campaign, last_round).values())
+    rounds = [context.rounds for context in evidence.cards.contexts if context.rounds is not None]
+    campaign_runs.log_search(campaign, last_round, rounds)
     campaign_runs.log_report(campaign, page)
     # Training data would understate the error of this campaign's surrogates.
     for outcome in champions.judge_champions(campaign, evidence.newly_confirmed()):

@@ -59,7 +59,7 @@ BASELINE, COLD, STEADY = "baseline", "cold", "steady"
 CAMPAIGN = "c1"
 BLOCKS = 8
 WARM_UP_REPETITIONS = 1
-_RECOMMENDED = re.compile(r"^([\d,]+) B(?: records)? +CHANGE RECOMMENDED$", re.MULTILINE)
+_RECOMMENDED = re.compile(r"^([\d,]+) B(?: records)? +CHANGE RECOMMENDED(?:: published advice)?$", re.MULTILINE)
 _MEASURED = {"p95 latency": "latency_p95_ms", "throughput": "throughput_mib_s"}
 
 ByCase = Mapping[str, Configuration]

@@ -25,6 +25,8 @@ MOST_BLOCKS = 100_000
 # detected less often.
 EXPECTED_VARIANCE = 4.0
 _POWER = 0.8
+# Blocks that have less than this chance to show a bound are not measured for it.
+_LEAST_CHANCE = 0.1
 # The log of a CV has at least this variance times the number of blocks, if its values are normal.
 _VARIANCE_OF_A_LOG_CV = 0.5
 
@@ -121,6 +123,16 @@ def blocks_to_answer(
         return abs(log_change) >= off or wanted[0] <= log_change - off <= log_change + off <= wanted[1]
 
     return _fewest(is_answered, minimum)
+
+
+def may_show(distance: float, sd: float, blocks: int, most: int, level: float) -> bool:
+    """Return whether the interval is likely enough to exclude a bound once `most` blocks are measured.
+
+    `distance` is the mean's from the bound after `blocks` blocks, positive on the right side; the blocks to come move
+    it by a predictable spread.
+    """
+    to_come = sd * np.sqrt(1 / blocks - 1 / most)
+    return bool(distance - special.ndtri(_LEAST_CHANCE) * to_come >= sd * half_width(most, level))
 
 
 def _log_cv(values: Values) -> float:

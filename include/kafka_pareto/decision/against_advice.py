@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
+from typing import Literal
 
 import pandas as pd
 from pydantic import Field
 
 from kafka_pareto.analysis.gains import Gain, gains_over
+from kafka_pareto.analysis.sequential import half_width, may_show
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import choose
+from kafka_pareto.decision.harm import harm_not_excluded
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.storage.record import Frozen
+from kafka_pareto.study.declarations import is_maximised
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.tune import Tune
+
+Standing = Literal["not worse", "trade-off", "worse", "open"]
 
 
 class AgainstAdvice(Frozen):
@@ -23,7 +30,8 @@ class AgainstAdvice(Frozen):
         configuration_id: The best advice's, or the pick's, without `gains`, if the pick itself is advised.
         titles: The sources of the advice.
         gains: The pick's means against it, in the gain and final blocks that have both.
-        in_place_of: The choice blocks' pick if that was worse and the advice replaced it; the gains are that pick's.
+        in_place_of: The choice blocks' pick if the advice replaced it, as that was or may be worse; the gains are that
+            pick's.
     """
 
     configuration_id: str
@@ -33,10 +41,43 @@ class AgainstAdvice(Frozen):
     gains: list[Gain] = Field(default_factory=list)
     in_place_of: dict[str, FactorValue] | None = None
 
-    def is_better(self, margin_fraction: float) -> bool:
-        """Return whether the pick is worse in a mean, possibly by more than the margin, and better in none."""
-        worse = [gain.resolution == "worse" and gain.may_be_worse_by(margin_fraction) for gain in self.gains]
-        return any(worse) and all(gain.resolution != "better" for gain in self.gains)
+    def standing(self, margin_fraction: float) -> Standing:
+        """Return how the pick compares over all means.
+
+        - `not worse`: a loss beyond the margin is ruled out for every mean, or the pick is the advice.
+        - `trade-off`: it is not, but a mean is better.
+        - `worse`: a mean is worse, possibly beyond the margin, and none is better.
+        - `open`: none of these; more blocks may tell.
+        """
+        doubtful = harm_not_excluded(self.gains, margin_fraction)
+        if not doubtful:
+            return "not worse"
+        if any(gain.resolution == "better" for gain in self.gains):
+            return "trade-off"
+        return "worse" if any(gain.resolution == "worse" for gain in doubtful) else "open"
+
+    def may_be_worse(self, margin_fraction: float) -> bool:
+        """Return whether the advice is preferable: a loss beyond the margin is not ruled out, and no mean is better."""
+        return self.standing(margin_fraction) in ("worse", "open")
+
+    def may_close(self, margin_fraction: float, more_blocks: int) -> bool:
+        """Return whether so many more blocks may show that an open pick is not worse, or better in a mean."""
+        if self.standing(margin_fraction) != "open":
+            return False
+        doubtful = harm_not_excluded(self.gains, margin_fraction)
+        ruled_out = all(_may_exceed(gain, -margin_fraction, more_blocks) for gain in doubtful)
+        return ruled_out or any(_may_exceed(gain, 0.0, more_blocks) for gain in self.gains)
+
+
+def _may_exceed(gain: Gain, improvement_fraction: float, more_blocks: int) -> bool:
+    """Return whether more blocks may show that the gain is above this change for the better."""
+    low, high, blocks = gain.change_low_fraction, gain.change_high_fraction, len(gain.candidate_repetition_ids)
+    if low is None or high is None:
+        return gain.change_fraction is None or more_blocks > 0
+    level, sign = 1 - gain.confidence, 1 if is_maximised(gain.objective) else -1
+    middle, half = (math.log1p(low) + math.log1p(high)) / 2, (math.log1p(high) - math.log1p(low)) / 2
+    distance = sign * middle - sign * math.log1p(sign * improvement_fraction)
+    return may_show(distance, half / float(half_width(blocks, level)), blocks, blocks + more_blocks, level)
 
 
 def best_advice(

@@ -17,6 +17,7 @@ from kafka_pareto.analysis.gains import SIGNIFICANCE, gains_over
 from kafka_pareto.analysis.repetition_values import paired
 from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.decision.against_advice import AgainstAdvice
 from kafka_pareto.decision.choice import Choice, missed_limits
 from kafka_pareto.decision.counts import counts_of
 from kafka_pareto.decision.decision import Decision, FoundActiveSettings, Verdict
@@ -27,6 +28,8 @@ from kafka_pareto.study.sections import Confirmation
 from kafka_pareto.study.tune import Tune
 
 NO_ACTIVE_SETTINGS = FoundActiveSettings()
+MOST_TIMES = 2
+"""Blocks with the comparison with advice are at most so many times those that the pick's decision needs."""
 
 
 def decide(
@@ -136,8 +139,33 @@ def _verdict(decision: Decision) -> Verdict:
         return "keep_no_gain"
     if decision.unjudged:
         return "keep_not_enough_evidence"
-    doubtful = decision.harm_not_excluded or decision.harm_over_baseline_not_excluded or decision.fails_more
-    return "ask_a_person" if doubtful else "recommended"
+    may_harm = decision.harm_not_excluded or decision.harm_over_baseline_not_excluded or decision.losses_to_advice
+    return "ask_a_person" if may_harm or decision.fails_more else "recommended"
+
+
+def beside_advice(decision: Decision, advice: AgainstAdvice) -> Decision:
+    """Conclude again, with the pick's comparison with the best advice."""
+    return _concluded(decision.model_copy(update={"advice": advice}))
+
+
+def more_beside_advice(decision: Decision, gain_blocks: int, fresh_blocks: int, confirmation: Confirmation) -> int:
+    """Return the most blocks that may follow to rule out that an offered pick is worse than the advice.
+
+    They use up the gain blocks that the decision did not need, and at most double its fresh blocks.
+    """
+    if not decision.offered or not confirmation.is_sequential:
+        return 0
+    return max(min(confirmation.gain_blocks - gain_blocks, (MOST_TIMES - 1) * fresh_blocks), 0)
+
+
+def advice_is_preferable(pick: Decision, advice: AgainstAdvice) -> bool:
+    """Return whether the advice is to be handed over if it can be: the pick is not offered, or may be worse."""
+    return not pick.offered or advice.may_be_worse(pick.harm_margin_fraction)
+
+
+def advice_may_replace(advised: Decision, pick: Decision) -> bool:
+    """Return whether the advice, decided by the same blocks as the pick, is offered on no weaker terms."""
+    return advised.recommended or (advised.offered and not pick.recommended)
 
 
 def further_blocks(decision: Decision, final_blocks: int, confirmation: Confirmation) -> int:

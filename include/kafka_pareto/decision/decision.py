@@ -76,7 +76,7 @@ class Decision(Record):
         gains_over_baseline: The pick against the baseline, so that small losses of several versions do not add up;
             empty if the baseline is the reference or the pick.
         blocks_used: Fresh blocks with a valid repetition of both pick and reference, `final_blocks` among them.
-        advice: None without advice in the fresh blocks.
+        advice: None without advice in the fresh blocks. Where the pick may be worse than it, the pick needs approval.
         holds_for: The clients it is valid for; `other_study` covers the others. May be empty.
     """
 
@@ -157,6 +157,11 @@ class Decision(Record):
         return self.verdict in ("keep_harmed", "keep_lost_records", "keep_failed_more")
 
     @property
+    def is_rejected(self) -> bool:
+        """Return whether its values speak against the pick: worse, or no relevant difference."""
+        return self.verdict == "keep_harmed" or (self.verdict == "keep_no_gain" and self.no_difference)
+
+    @property
     def shows_a_change(self) -> bool:
         """Return whether a mean is claimed to be better or worse, which final blocks must confirm."""
         changed = any(gain.resolution in ("better", "worse") for gain in self.main_gains)
@@ -231,6 +236,14 @@ class Decision(Record):
         means = {gain.objective for gain in self.main_gains}
         beside = [gain for gain in self.gains_over_baseline if gain.objective in means]
         return harm_not_excluded(beside, self.harm_margin_fraction)
+
+    @property
+    def losses_to_advice(self) -> list[Gain]:
+        """Return the means that may be worse than the advice's by more than the margin; empty if one is better."""
+        advice = self.advice
+        if advice is None or advice.in_place_of is not None or not advice.may_be_worse(self.harm_margin_fraction):
+            return []
+        return harm_not_excluded(advice.gains, self.harm_margin_fraction)
 
     @property
     def harmed(self) -> list[ObjectiveName]:

@@ -10,9 +10,11 @@ import pandas as pd
 from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.wording import interval_text, joined, percent, share
 from kafka_pareto.campaign.advice import InCase
+from kafka_pareto.decision.against_advice import AgainstAdvice
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.evidence import Evidence
 from kafka_pareto.report.latency_breakdown import Row
+from kafka_pareto.report.reasons import reference_words
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.configuration_words import configuration_words
 from kafka_pareto.study.declarations import label_of
@@ -29,9 +31,21 @@ def advice_of(decision: Decision) -> list[str]:
         return [f"the pick is published advice: {titles}."]
     if advice.in_place_of is not None:
         words = configuration_words(advice.in_place_of, ", ")
-        changes = _changes(advice.gains)
-        return [f"the tested settings are the advice of {titles}. The search's pick ({words}) was worse: {changes}."]
+        pick = f"The search's pick ({words}) {_shortfall(advice, decision)}: {_changes(advice.gains)}."
+        return [f"the tested settings are the advice of {titles}. {pick}"]
     return [advice_sentence(titles, advice.gains, decision.harm_margin_fraction)]
+
+
+def _shortfall(advice: AgainstAdvice, decision: Decision) -> str:
+    """State why the advice replaced the pick."""
+    match advice.standing(decision.harm_margin_fraction):
+        case "worse":
+            return "was worse"
+        case "open":
+            margin = share(decision.harm_margin_fraction)
+            return f"could be more than {margin} worse (a higher confirmation.gain_blocks may rule this out)"
+        case _:
+            return f"was not recommended over {reference_words(decision)}; compared with the advice"
 
 
 def advice_sentence(titles: str, gains: Sequence[Gain], margin_fraction: float) -> str:

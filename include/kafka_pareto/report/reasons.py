@@ -29,14 +29,20 @@ _KEPT_BECAUSE: dict[Verdict, str] = {
 def headline_of(decision: Decision) -> str:
     """Return the verdict in a few words."""
     if decision.verdict == "recommended":
-        return "CHANGE RECOMMENDED"
+        is_advice = decision.advice is not None and decision.advice.in_place_of is not None
+        return "CHANGE RECOMMENDED: published advice" if is_advice else "CHANGE RECOMMENDED"
     if decision.verdict == "ask_a_person":
-        may_harm = decision.harm_not_excluded or decision.harm_over_baseline_not_excluded
-        return f"APPROVAL REQUIRED: better, but {'a regression is' if may_harm else 'more failures are'} possible"
+        return f"APPROVAL REQUIRED: better, but {_doubt(decision)}"
     kept = "THE ACTIVE SETTINGS" if decision.in_force else "THE BASELINE"
     if decision.verdict == "keep_no_gain" and decision.no_difference:
         return f"KEEP {kept}: no relevant difference"
     return f"KEEP {kept}: {_KEPT_BECAUSE[decision.verdict]}"
+
+
+def _doubt(decision: Decision) -> str:
+    if decision.harm_not_excluded or decision.harm_over_baseline_not_excluded:
+        return "a regression is possible"
+    return "more failures are possible" if decision.fails_more else "published advice may be better"
 
 
 def whom_it_holds_for(decision: Decision) -> str:
@@ -159,9 +165,11 @@ def _than_active(decision: Decision) -> str:
 def harm_sentences(decision: Decision) -> str:
     """State what may be worse by more than the study tolerates; empty if harm is excluded."""
     said, margin = [], share(decision.harm_margin_fraction)
+    advised = joined(decision.advice.titles) if decision.advice else ""
     for doubtful, than in (
         (decision.harm_not_excluded, ""),
         (decision.harm_over_baseline_not_excluded, " than the baseline's"),
+        (decision.losses_to_advice, f" than with the best advice ({advised})"),
     ):
         if doubtful:
             texts = joined(harm_text(each, than) for each in doubtful)

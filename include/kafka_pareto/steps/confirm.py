@@ -21,9 +21,16 @@ from kafka_pareto.campaign.tables import CANDIDATE_INTERVAL_COLUMNS, FRONT_INTER
 from kafka_pareto.decision.against_advice import AgainstAdvice, against_advice, best_advice
 from kafka_pareto.decision.choice import Choice, choose
 from kafka_pareto.decision.confirmation_candidates import select_candidates
-from kafka_pareto.decision.decide import decide, further_blocks
+from kafka_pareto.decision.decide import (
+    MOST_TIMES,
+    advice_is_preferable,
+    advice_may_replace,
+    beside_advice,
+    decide,
+    further_blocks,
+    more_beside_advice,
+)
 from kafka_pareto.decision.decision import Decision, FoundActiveSettings
-from kafka_pareto.decision.harm import harm_margin
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.driver_runtime import RepetitionRunner
@@ -87,40 +94,86 @@ class _Confirming:
         if choice.configuration_id == (self._in_force_id or self._study.baseline_id()):
             return self._decided(choice, [])
         advice_id = best_advice(self._study, self.candidates, self.choice_repetitions, self._advised, self._in_force_id)
-        first_block, gain = 0, self._gain_blocks(choice, advice_id, 0)
-        advice = self._beside_advice(choice, advice_id, gain)
-        if advice is not None and advice.is_better(harm_margin(self._confirmation)):
-            log.info("the advice of %s is better and replaces the pick", " and ".join(advice.titles))
-            advice = advice.model_copy(update={"in_place_of": self._factors_of(choice.configuration_id)})
-            choice = choice.model_copy(update={"configuration_id": advice_id})
-            first_block = self._confirmation.gain_blocks
-            gain = self._gain_blocks(choice, advice_id, first_block)
-        decision, final = self._with_final_blocks(choice, advice_id, gain, first_block)
-        if advice is not None and advice.in_place_of is None:
-            advice = self._beside_advice(choice, advice_id, [*gain, *final])
-        return decision.model_copy(update={"advice": advice})
+        wanted = choice.configuration_id, advice_id
+        finalists = [*self._always, *(each for each in self._others if each.configuration_id in wanted)]
+        gain = self._gain_blocks(choice, advice_id, finalists)
+        decision, final = self._with_final_blocks(choice, finalists, gain, [])
+        if advice_id is None:
+            return decision
+        final = [*final, *self._until_not_worse(decision, advice_id, finalists, gain, final)]
+        return self._beside_advice(choice, advice_id, finalists, gain, final)
 
-    def _gain_blocks(self, choice: Choice, advice_id: str | None, first_block: int) -> list[Repetition]:
+    def _gain_blocks(self, choice: Choice, advice_id: str | None, finalists: list[Candidate]) -> list[Repetition]:
+        """Measure until the pick is answered; if it is rejected, until the advice is."""
+        answered_after: int | None = None
+
         def until_answered(block: Block, before: list[Repetition]) -> Block:
-            gain = [each for each in before if each.phase == "gain" and each.block >= first_block]
-            if not self._decided(choice, gain).is_answered:
-                return block
-            log.info("conclusive after %d gain blocks", len({each.block for each in gain}))
-            return []
+            nonlocal answered_after
+            gain = [each for each in before if each.phase == "gain"]
+            used, decision = _blocks_in(gain), self._decided(choice, gain)
+            if answered_after is None:
+                if not decision.is_answered:
+                    return block
+                answered_after = used
+                log.info("conclusive after %d gain blocks", used)
+            if advice_id is None or used >= MOST_TIMES * answered_after or not decision.is_rejected:
+                return []
+            return [] if self._decided(_advised(choice, advice_id), gain).is_answered else block
 
         race = until_answered if self._confirmation.is_sequential else None
-        finalists = self._finalists(choice, advice_id)
-        return self._measured("gain", finalists, self._confirmation.gain_blocks, first_block, race)
+        return self._measured("gain", finalists, self._confirmation.gain_blocks, race=race)
 
     def _with_final_blocks(
-        self, choice: Choice, advice_id: str | None, gain: list[Repetition], first_block: int
+        self, choice: Choice, finalists: list[Candidate], gain: list[Repetition], final: list[Repetition]
     ) -> tuple[Decision, list[Repetition]]:
-        decision, final, finalists = self._decided(choice, gain), list[Repetition](), self._finalists(choice, advice_id)
-        while blocks := further_blocks(decision, len({each.block for each in final}), self._confirmation):
-            first = first_block + self._confirmation.gain_blocks + len({each.block for each in final})
-            final += self._measured("final", finalists, blocks, first)
+        decision = self._decided(choice, gain, final)
+        while blocks := further_blocks(decision, _blocks_in(final), self._confirmation):
+            first = self._confirmation.gain_blocks + _blocks_in(final)
+            final = [*final, *self._measured("final", finalists, blocks, first)]
             decision = self._decided(choice, gain, final)
         return decision, final
+
+    def _until_not_worse(
+        self,
+        decision: Decision,
+        advice_id: str,
+        finalists: list[Candidate],
+        gain: list[Repetition],
+        final: list[Repetition],
+    ) -> list[Repetition]:
+        """Measure final blocks until they rule out that an offered pick is worse than the advice, or hardly can."""
+        used = _blocks_in([*gain, *final])
+        most = more_beside_advice(decision, _blocks_in(gain), used, self._confirmation)
+
+        def until_not_worse(block: Block, before: list[Repetition]) -> Block:
+            fresh = [each for each in before if each.phase in ("gain", "final")]
+            left = used + most - _blocks_in(fresh)
+            may_close = self._against(decision, advice_id, fresh).may_close(decision.harm_margin_fraction, left)
+            return block if may_close else []
+
+        first = self._confirmation.gain_blocks + _blocks_in(final)
+        return self._measured("final", finalists, most, first, until_not_worse)
+
+    def _beside_advice(
+        self,
+        choice: Choice,
+        advice_id: str,
+        finalists: list[Candidate],
+        gain: list[Repetition],
+        final: list[Repetition],
+    ) -> Decision:
+        """Decide on the pick, or on the advice if the pick may be worse or is not offered."""
+        pick = self._decided(choice, gain, final)
+        advice = self._against(pick, advice_id, [*gain, *final])
+        if advice_is_preferable(pick, advice):
+            advised, final = self._with_final_blocks(_advised(choice, advice_id), finalists, gain, final)
+            pick = self._decided(choice, gain, final)
+            advice = self._against(pick, advice_id, [*gain, *final])
+            if advice_is_preferable(pick, advice) and advice_may_replace(advised, pick):
+                log.info("the advice of %s replaces the pick", " and ".join(advice.titles))
+                in_place_of = self._factors_of(choice.configuration_id)
+                return beside_advice(advised, advice.model_copy(update={"in_place_of": in_place_of}))
+        return beside_advice(pick, advice)
 
     def _measured(
         self, phase: Phase, configurations: list[Candidate], blocks: int, first_block: int = 0, race: Race | None = None
@@ -151,21 +204,21 @@ class _Confirming:
             discarded=self._campaign.read_repetitions(self._campaign.keys.confirmation(self._case, "set_aside/")),
         )
 
-    def _beside_advice(
-        self, choice: Choice, advice_id: str | None, repetitions: Sequence[Repetition]
-    ) -> AgainstAdvice | None:
-        if advice_id is None:
-            return None
+    def _against(self, pick: Decision, advice_id: str, repetitions: Sequence[Repetition]) -> AgainstAdvice:
         advice = advice_id, self._factors_of(advice_id), self._advised[advice_id]
-        return against_advice(self._study, choice.configuration_id, *advice, repetitions)
-
-    def _finalists(self, choice: Choice, advice_id: str | None) -> list[Candidate]:
-        wanted = choice.configuration_id, advice_id
-        return [*self._always, *(each for each in self._others if each.configuration_id in wanted)]
+        return against_advice(self._study, str(pick.pick_configuration_id), *advice, repetitions)
 
     def _factors_of(self, configuration_id: str) -> dict[str, FactorValue]:
         in_play = [*self._always, *self._others]
         return next(each.configuration for each in in_play if each.configuration_id == configuration_id)
+
+
+def _advised(choice: Choice, advice_id: str) -> Choice:
+    return choice.model_copy(update={"configuration_id": advice_id})
+
+
+def _blocks_in(repetitions: Sequence[Repetition]) -> int:
+    return len({(each.phase, each.block) for each in repetitions})
 
 
 def _find_active_settings(campaign: Campaign, case: str) -> FoundActiveSettings:

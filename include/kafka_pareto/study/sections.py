@@ -127,14 +127,10 @@ class Confirmation(Section):
 
         Choice blocks measure the baseline and every point; gain blocks, and those after a claim, the baseline and one
         point. Active settings other than the baseline are in every block. The best advice is in all but the choice
-        blocks; if it replaces the pick, gain blocks without the pick follow.
+        blocks; blocks that follow to compare the pick with it are gain blocks that were not needed.
         """
         final_blocks = self.final_blocks + (0 if self.is_sequential else self.more_blocks) if self.can_claim else 0
-        compared, blocks = 2 + has_active, self.gain_blocks + final_blocks
-        most = compared * blocks
-        if advice:
-            most = (compared + 1) * self.gain_blocks + max((compared + 1) * final_blocks, most)
-        return self.fewest_repetitions(has_active) + most
+        return self.fewest_repetitions(has_active) + (2 + has_active + advice) * (self.gain_blocks + final_blocks)
 
     def likely_repetitions(self, has_active: bool = False, advice: bool = False) -> int:
         """Return one case's repetitions if its pick is offered: sequential blocks end after a third of the most."""

@@ -15,6 +15,7 @@ from kafka_pareto.analysis.sequential import (
     least_change_shown,
     log_ratio_of_cvs,
     log_ratio_of_means,
+    may_show,
     mean_and_sd,
 )
 
@@ -168,3 +169,15 @@ def test_units_change_nothing_and_swapped_sides_turn_the_ratio_around(
         there, scaled, back = ratio(one, other), ratio(unit * one, unit * other), ratio(other, one)
         assert scaled == pytest.approx(there, rel=1e-5, abs=1e-9, nan_ok=True)
         assert [-back[0], back[1]] == pytest.approx(list(there), rel=1e-5, abs=1e-9, nan_ok=True)
+
+
+def test_a_bound_may_be_shown_if_one_in_ten_continuations_excludes_it() -> None:
+    rng, sd, blocks, most, level = np.random.default_rng(8), 0.2, 8, 20, 0.005
+    needed = sd * float(half_width(most, level))
+    for distance in (0.1, 0.125, 0.15, 0.175, 0.2):
+        to_come = rng.normal(distance, sd * np.sqrt(1 / blocks - 1 / most), 20_000)
+        share = float((to_come >= needed).mean())
+        if abs(share - 0.1) > 0.01:
+            assert may_show(distance, sd, blocks, most, level) == (share > 0.1)
+    assert may_show(needed, sd, most, most, level)
+    assert not may_show(needed - 1e-9, sd, most, most, level)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from kafka_pareto.campaign.advice import AdviceInCases, FollowedAdvice, InCase
@@ -13,6 +14,7 @@ from kafka_pareto.decision.decision import Decision
 from kafka_pareto.decision.harm import harm_margin
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.report.advice import advice_of
+from kafka_pareto.report.reasons import headline_of
 from kafka_pareto.steps import confirm
 from kafka_pareto.study.advice import Advice
 from kafka_pareto.study.factors import Configuration, configuration_id
@@ -26,6 +28,7 @@ pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 ADVISED: Configuration = {**WINNER, "batch.size": 65536}
 ADVISED_ID = configuration_id(ADVISED)
+EQUAL: Configuration = {**WINNER, "batch.size": 262144}  # holds more records than raise the fake's throughput
 POOR: Configuration = {**WINNER, "batch.size": 8192, "compression.type": "gzip", "linger.ms": 100}
 CANDIDATES, REPETITIONS = (f"quick/c2/06_confirmation/{CASE}/{name}" for name in ("candidates.parquet", "repetitions/"))
 STUDY = quick(record_sizes_bytes=[int(CASE)], confirmation=CONFIRMATION, advice=True)
@@ -61,6 +64,29 @@ def decided(campaign: Campaign, *, winner_later_ms: float | None = None) -> Deci
                 return with_p95(lambda: (winner_later_ms if is_winner and not in_choice else 20) * noise)(result)
 
             tool.after_run = slower
+        confirm.run(campaign, CASE, ProducerRunner(campaign, CASE, testbed))
+    return campaign.read_record(campaign.keys.confirmation(CASE, "decision.json"), Decision)
+
+
+def decided_equal(
+    campaign: Campaign, *, pick_later_ms: float, noise: float, killed_after: int | None = None
+) -> Decision:
+    """Confirm a pick with this p95 latency after the choice, beside advice of 20 ms and equal throughput."""
+    with fake_testbed(campaign, CASE) as testbed:
+        tool = testbed.load_tool
+        assert isinstance(tool, FakeLoadTool)
+        repetitions = campaign.keys.confirmation(CASE, "repetitions/")
+
+        def changed(result):
+            properties, number = tool.requests[-1].properties, len(campaign.store.keys(repetitions))
+            if number == killed_after:
+                raise KeyboardInterrupt
+            after = pick_later_ms if number >= CONFIRMATION["choice_blocks"] * 3 else 15.0
+            typical = {WINNER["batch.size"]: after, EQUAL["batch.size"]: 20.0}.get(properties["batch.size"], 60.0)
+            drawn = np.random.default_rng([number, 5]).normal(0, noise)
+            return with_p95(lambda: typical * float(np.exp(drawn)))(result)
+
+        tool.after_run = changed
         confirm.run(campaign, CASE, ProducerRunner(campaign, CASE, testbed))
     return campaign.read_record(campaign.keys.confirmation(CASE, "decision.json"), Decision)
 
@@ -144,30 +170,59 @@ def test_advice_that_lost_records_is_never_measured_with_the_pick(tmp_path: Path
     assert best_advice(study, candidates, lost, [poor_id]) is None
 
 
-def test_better_advice_replaces_the_pick_on_its_own_blocks(tmp_path: Path) -> None:
+def test_advice_replaces_a_pick_that_is_rejected_by_the_blocks_that_both_are_in(tmp_path: Path) -> None:
     campaign = following(tmp_path, ADVISED, ADVISED, WINNER)
     decision = decided(campaign, winner_later_ms=90)
     advice = decision.advice
     assert advice is not None
-    assert decision.pick_configuration_id == ADVISED_ID
+    assert (decision.verdict, decision.pick_configuration_id) == ("recommended", ADVISED_ID)
     assert advice.in_place_of == dict(WINNER)
-    found = campaign.read_repetitions(campaign.keys.confirmation(CASE, "repetitions/"))
-    later = CONFIRMATION["gain_blocks"]
-    blocks = {
-        name: [r.block for r in found if (r.phase, r.configuration_id) == ("gain", name)]
-        for name in (WINNER_ID, ADVISED_ID)
-    }
-    assert max(blocks[WINNER_ID]) < later
-    assert set(blocks[ADVISED_ID]) >= {0, later}
-    claimed = {identity for gain in decision.gains for identity in gain.candidate_repetition_ids}
-    assert all(int(identity.split("-b")[1][:3]) >= later for identity in claimed)
-    final = [r.block for r in found if r.phase == "final"]
-    assert decision.offered
-    assert min(final) >= 2 * later
+    for phase in ("gain", "final"):
+        assert measured(campaign, phase)[ADVISED_ID] == measured(campaign, phase)[WINNER_ID]
+    blocks = measured(campaign, "gain")[ADVISED_ID] + measured(campaign, "final")[ADVISED_ID]
+    assert decision.blocks_used == blocks
+    assert {len(gain.candidate_repetition_ids) for gain in decision.gains} == {blocks}
+    assert headline_of(decision) == "CHANGE RECOMMENDED: published advice"
     (line,) = advice_of(decision)
     assert line.startswith(
         "the tested settings are the advice of A guide (lz4, 64 KiB, linger 0 ms, acks all). The search's pick (lz4, "
     )
+    assert "was not recommended over the baseline; compared with the advice: p95 latency +3" in line
+
+
+def test_advice_replaces_a_pick_that_is_no_better_if_its_loss_is_not_ruled_out(tmp_path: Path) -> None:
+    campaign = following(tmp_path, EQUAL, EQUAL, WINNER)
+    decision = decided_equal(campaign, pick_later_ms=20, noise=0.3)
+    advice = decision.advice
+    assert advice is not None
+    assert (decision.pick_configuration_id, advice.in_place_of) == (configuration_id(EQUAL), dict(WINNER))
+    assert decision.offered
+    assert advice.standing(0.1) == "open"
+    assert any(gain.may_be_worse_by(0.1) for gain in advice.gains)
+    (line,) = advice_of(decision)
+    assert "could be more than 10 % worse (a higher confirmation.gain_blocks may rule this out): p95 " in line
+
+
+def test_more_blocks_follow_where_the_pick_is_open_and_they_rule_out_that_it_is_worse(tmp_path: Path) -> None:
+    campaign = following(tmp_path, EQUAL, EQUAL, WINNER)
+    decision = decided_equal(campaign, pick_later_ms=17.5, noise=0.06)
+    advice = decision.advice
+    assert advice is not None
+    gain, final = (measured(campaign, phase)[WINNER_ID] for phase in ("gain", "final"))
+    assert final > CONFIRMATION["final_blocks"]
+    assert gain + final <= min(2 * (gain + CONFIRMATION["final_blocks"]), 12 + CONFIRMATION["final_blocks"])
+    assert (decision.verdict, decision.pick_configuration_id) == ("recommended", WINNER_ID)
+    assert (advice.in_place_of, advice.standing(0.1)) == (None, "not worse")
+    assert {len(each.candidate_repetition_ids) for each in [*advice.gains, *decision.gains]} == {gain + final}
+
+
+def test_a_killed_comparison_with_advice_ends_where_it_would_have(tmp_path: Path) -> None:
+    whole, cut = (following(tmp_path / name, EQUAL, EQUAL, WINNER) for name in ("whole", "cut"))
+    expected = decided_equal(whole, pick_later_ms=17.5, noise=0.06)
+    loads = len(whole.store.keys(whole.keys.confirmation(CASE, "repetitions/")))
+    with pytest.raises(KeyboardInterrupt):
+        decided_equal(cut, pick_later_ms=17.5, noise=0.06, killed_after=loads - 4)
+    assert decided_equal(cut, pick_later_ms=17.5, noise=0.06) == expected
 
 
 def test_measurements_never_exceed_the_plan(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def judged(log_ratios: Values, rule: Rule, sizes: int) -> Judged:
     return Judged(good, after.sds, good - widths > 0, good + widths < 0, good - widths >= margin, within)
 
 
-def ends(pick: Judged, advice: Judged, beside: Judged, rule: Rule, sizes: int) -> Ends:
+def ends(pick: Judged, advice: Judged, beside: Judged, rule: Rule) -> Ends:
     """End each confirmation as `steps/confirm.py` does, with the advice decided by the pick's blocks."""
     each, number = np.arange(len(pick.good)), np.arange(1, pick.good.shape[-1] + 1)
     answered = pick.answered.copy()
@@ -106,7 +106,7 @@ def ends(pick: Judged, advice: Judged, beside: Judged, rule: Rule, sizes: int) -
     shows = pick.shows[each, gain]
     final = gain + rule.final * shows
     more = np.where(pick.offered[each, final], np.minimum(rule.most - gain - 1, final + 1), 0)
-    going_on = _may_close(beside, final + 1 + more, rule, sizes) & (number < (final + 1 + more)[:, np.newaxis])
+    going_on = _may_close(beside, final + 1 + more, rule) & (number < (final + 1 + more)[:, np.newaxis])
     end = _first_end(going_on, final)
     preferable = ~pick.offered | beside.may_be_worse
     end = end + rule.final * (preferable[each, end] & ~shows & advice.shows[each, end])
@@ -136,10 +136,10 @@ def _first_end(going_on: Mask, start: Values) -> Values:
     return found
 
 
-def _may_close(beside: Judged, most: Values, rule: Rule, sizes: int) -> Mask:
+def _may_close(beside: Judged, most: Values, rule: Rule) -> Mask:
     number = np.arange(1, beside.good.shape[-1] + 1)
     most = most[:, np.newaxis, np.newaxis]
-    width = beside.sds * half_width(most, SIGNIFICANCE / (rule.comparisons * sizes), rule.expected_variance)
+    width = beside.sds * half_width(most, SIGNIFICANCE / rule.comparisons, rule.expected_variance)
     reach = beside.good - special.ndtri(LEAST_CHANCE) * beside.sds * np.sqrt(np.maximum(1 / number - 1 / most, 0))
     margin = np.where(_SIGNS > 0, np.log1p(-MARGIN), -np.log1p(MARGIN))
     ruled_out = (beside.harmless | (reach >= margin + width)).all(axis=1)
@@ -175,8 +175,13 @@ def simulated(
     difference: float = 0.0,
 ) -> Ends:
     """Simulate confirmations of one record size in a campaign of `sizes`."""
-    log_ratios = drawn(model, confirmations, sd, rule, advice, difference)
-    return ends(*(judged(each, rule, sizes) for each in log_ratios), rule, sizes)
+    return ends(*judged_all(drawn(model, confirmations, sd, rule, advice, difference), rule, sizes), rule)
+
+
+def judged_all(log_ratios: tuple[Values, Values, Values], rule: Rule, sizes: int) -> tuple[Judged, Judged, Judged]:
+    """Judge both against the baseline, jointly over all sizes, and the pick against the advice, at each size."""
+    of_pick, of_advice, beside = log_ratios
+    return judged(of_pick, rule, sizes), judged(of_advice, rule, sizes), judged(beside, rule, 1)
 
 
 def false_gains(model: str, rule: Rule, confirmations: int, sds: tuple[float, ...] = (0.15, 0.3)) -> Values:
@@ -187,12 +192,12 @@ def false_gains(model: str, rule: Rule, confirmations: int, sds: tuple[float, ..
     """
     found = []
     for sd in sds:
-        of_pick, of_advice, beside = drawn(model, confirmations, sd, rule)
+        log_ratios = drawn(model, confirmations, sd, rule)
         again = After(drawn(model, confirmations, sd, rule, seed=62)[0], rule.deviation)
         of_sizes = []
         for sizes in SIZES:
-            alone = After(of_pick, rule.deviation).ends(rule, sizes).better.any(axis=1)
-            same = ends(*(judged(each, rule, sizes) for each in (of_pick, of_advice, beside)), rule, sizes)
+            alone = After(log_ratios[0], rule.deviation).ends(rule, sizes).better.any(axis=1)
+            same = ends(*judged_all(log_ratios, rule, sizes), rule)
             new = np.where(same.pick_offered, alone, again.ends(rule, sizes).better.any(axis=1))
             of_sizes.append([of_campaigns(float(each.mean()), sizes) for each in (alone, same.better, new)])
         found.append(of_sizes)
@@ -205,7 +210,7 @@ def main() -> None:
     print("no advice | advice by the same blocks | advice by new blocks, wherever the pick is not offered")
     for name, rule in (("12, 4", QUICK), ("30, 10", COLD_BURST)):
         for model in MODELS:
-            shares = false_gains(model, rule, 10_000)
+            shares = false_gains(model, rule, 8_000)
             print(f"{name:6} {model:34} | " + " | ".join(" ".join(f"{each:6.2%}" for each in row) for row in shares))
     print("\nfive sizes, advice 50 % better than the baseline; pick against advice, SD, blocks:")
     print("pick: loss ruled out | trade-off | approval || advice instead | neither || blocks today, now, most times")

@@ -41,7 +41,7 @@ class Gain(Frozen):
         reference_value: Over the blocks used: a geometric mean, or a CV; so is `candidate_value`.
         change_fraction: Candidate over reference, minus one, with its interval.
         confidence: Of the interval. The intervals against one reference hold jointly at 95 % over all objectives and
-            cases; those of means hold at any stopping time.
+            cases, against advice over those of one case; those of means hold at any stopping time.
         hedges_g: Unpaired difference in standard deviations.
         cliffs_delta: Unpaired, from -1 (the candidate's values are all lower) to 1 (all higher).
         blocks_to_tell: Blocks for a significant result if the measured change is the true one, up to 100,000.
@@ -83,23 +83,31 @@ class Gain(Frozen):
         return low is not None and high is not None and -fraction <= low and high <= fraction
 
 
-def level_of(objective: ObjectiveName, study: Tune) -> float:
+def level_of(objective: ObjectiveName, study: Tune, cases: int | None = None) -> float:
     """Return the error level of this objective's interval at one case.
 
-    All objectives and cases share 5 %; a CV across repetitions gets a tenth of another objective's share.
+    All objectives and cases, by default the study's, share 5 %; a CV across repetitions gets a tenth of another
+    objective's share.
     """
     shares = {
         each: 1.0 if is_mean(each, study.protocol.variability) else _SHARE_OF_A_CV for each in study.objective_names
     }
-    return SIGNIFICANCE * shares[objective] / (sum(shares.values()) * len(study.cases))
+    return SIGNIFICANCE * shares[objective] / (sum(shares.values()) * (cases or len(study.cases)))
 
 
 def compare(
-    objective: ObjectiveName, reference: Sequence[Repetition], candidate: Sequence[Repetition], study: Tune
+    objective: ObjectiveName,
+    reference: Sequence[Repetition],
+    candidate: Sequence[Repetition],
+    study: Tune,
+    cases: int | None = None,
 ) -> Gain:
-    """Compare valid repetitions of the same blocks, in the same order; a block without both values is skipped."""
+    """Compare valid repetitions of the same blocks, in the same order; a block without both values is skipped.
+
+    The intervals of so many `cases`, by default the study's, hold jointly.
+    """
     of_reference, of_candidate, complete = paired_values(objective, reference, candidate, study.protocol)
-    return gain_of(objective, of_reference, of_candidate, study).model_copy(
+    return gain_of(objective, of_reference, of_candidate, study, cases).model_copy(
         update={
             "reference_repetition_ids": [r.repetition_id for r in compress(reference, complete)],
             "candidate_repetition_ids": [r.repetition_id for r in compress(candidate, complete)],
@@ -107,9 +115,11 @@ def compare(
     )
 
 
-def gain_of(objective: ObjectiveName, reference: Values, candidate: Values, study: Tune) -> Gain:
+def gain_of(
+    objective: ObjectiveName, reference: Values, candidate: Values, study: Tune, cases: int | None = None
+) -> Gain:
     """Compare values of the same blocks in measuring order, as from `paired_values`, without repetition ids."""
-    level, blocks = level_of(objective, study), len(reference)
+    level, blocks = level_of(objective, study, cases), len(reference)
     if is_mean(objective, study.protocol.variability):
         values = [float(np.exp(np.mean(np.log(side)))) if blocks else float("nan") for side in (reference, candidate)]
         beside = paired_tests.effect_sizes(reference, candidate)
@@ -188,8 +198,13 @@ def _known(value: float) -> float | None:
 
 
 def gains_over(
-    study: Tune, other_id: str, pick_id: str, repetitions: Sequence[Repetition], objectives: Sequence[ObjectiveName]
+    study: Tune,
+    other_id: str,
+    pick_id: str,
+    repetitions: Sequence[Repetition],
+    objectives: Sequence[ObjectiveName],
+    cases: int | None = None,
 ) -> list[Gain]:
-    """Compare the pick with another configuration in each objective."""
+    """Compare the pick with another configuration in each objective; as for `compare`."""
     sides = paired(other_id, pick_id, repetitions)
-    return [compare(objective, *sides, study) for objective in objectives]
+    return [compare(objective, *sides, study, cases) for objective in objectives]

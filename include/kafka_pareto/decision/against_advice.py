@@ -106,12 +106,15 @@ def against_advice(
     titles: Sequence[str],
     repetitions: Sequence[Repetition],
 ) -> AgainstAdvice:
-    """Compare the pick's means with the best advice's, in fresh blocks that hold both."""
+    """Compare the pick's means with the best advice's, in fresh blocks that hold both.
+
+    The intervals hold jointly within the case: a loss is ruled out case by case.
+    """
     is_another = advice_id != pick_id
     return AgainstAdvice(
         configuration_id=advice_id,
         titles=list(titles),
         configuration=configuration,
         properties=study.properties(configuration),
-        gains=gains_over(study, advice_id, pick_id, repetitions, study.means) if is_another else [],
+        gains=gains_over(study, advice_id, pick_id, repetitions, study.means, cases=1) if is_another else [],
     )

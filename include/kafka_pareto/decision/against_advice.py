@@ -30,8 +30,8 @@ class AgainstAdvice(Frozen):
         configuration_id: The best advice's, or the pick's, without `gains`, if the pick itself is advised.
         titles: The sources of the advice.
         gains: The pick's means against it, in the gain and final blocks that have both.
-        in_place_of: The choice blocks' pick if the advice replaced it, as that was or may be worse; the gains are that
-            pick's.
+        in_place_of: The choice blocks' pick if the advice replaced it, because it may be worse or is not recommended;
+            the gains are that pick's.
     """
 
     configuration_id: str

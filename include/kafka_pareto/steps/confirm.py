@@ -147,7 +147,7 @@ class _Confirming:
 
         def until_not_worse(block: Block, before: list[Repetition]) -> Block:
             fresh = [each for each in before if each.phase in ("gain", "final")]
-            left = used + most - _blocks_in(fresh)
+            left = max(used + most - _blocks_in(fresh), 0)
             may_close = self._against(decision, advice_id, fresh).may_close(decision.harm_margin_fraction, left)
             return block if may_close else []
 

@@ -38,6 +38,7 @@ BLOCKS = (12, 124, 1249)
 RECORD_SIZES = 10
 CAMPAIGNS = (1, 100)
 PROCESSES = 5
+GOAL_S = 0.5
 RECORD_SIZES_BYTES = [1024, 8192, 10240, 16383, 65636]
 _MIB = 1024
 
@@ -121,6 +122,7 @@ def _print_answers(folder: Path) -> None:
         for first, second in zip(cold, warm, strict=True):
             times = f"{first.seconds:.2f} | {second.seconds:.2f}"
             print(f"| {number} | {first.what} | {times} | {first.requests:,} | {second.requests:,} |", flush=True)
+    print(f"\nThe goal for all answers of a page is {GOAL_S} s.")
 
 
 def answers(folder: Path) -> tuple[list[Answer], list[Answer]]:

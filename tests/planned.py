@@ -34,24 +34,17 @@ def planned_confirmation(campaign: Campaign, case: str) -> list[str]:
     decision = campaign.read_record(keys.confirmation(case, "decision.json"), Decision)
     if decision.pick_configuration_id is None:
         return sorted(planned)
-    finalist_ids, first_block = {decision.pick_configuration_id}, 0
+    finalist_ids = {decision.pick_configuration_id}
     if decision.advice is not None:
         finalist_ids.add(decision.advice.configuration_id)
-        if decision.advice.in_place_of is not None:  # the choice's pick had gain blocks of its own before
-            first_block = confirmation.gain_blocks
-            displaced = configuration_id(decision.advice.in_place_of)
-            beaten = [baseline, *(each for each in selected if each.configuration_id in {*finalist_ids, displaced})]
-            ids = stored_ids(campaign, keys.confirmation(case, "repetitions/"))
-            blocks = sum(each.startswith("gain-") and each.endswith(displaced) for each in ids)
-            planned += _planned(campaign, beaten, blocks, "gain", case)
+        if decision.advice.in_place_of is not None:
+            finalist_ids.add(configuration_id(decision.advice.in_place_of))
     finalists = [baseline, *(each for each in selected if each.configuration_id in finalist_ids)]
     # Sequential blocks end once they have answered; none of them may be missing before.
     gain_blocks = decision.blocks_used - decision.final_blocks
     blocks = gain_blocks if confirmation.is_sequential else confirmation.gain_blocks
-    planned += _planned(campaign, finalists, blocks, "gain", case, first_block)
-    if decision.final_blocks:
-        first_block += confirmation.gain_blocks
-        planned += _planned(campaign, finalists, confirmation.final_blocks, "final", case, first_block)
+    planned += _planned(campaign, finalists, blocks, "gain", case)
+    planned += _planned(campaign, finalists, decision.final_blocks, "final", case, confirmation.gain_blocks)
     return sorted(planned)
 
 

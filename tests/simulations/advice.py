@@ -101,7 +101,8 @@ def ends(pick: Judged, advice: Judged, beside: Judged, rule: Rule) -> Ends:
     answered = pick.answered.copy()
     answered[:, rule.most - 1] = True
     first = answered[:, : rule.most].argmax(axis=1)
-    for_advice = pick.rejected & ~advice.answered & (number < 2 * (first + 1)[:, np.newaxis]) & (number < rule.most)
+    settled = (pick.answered & ~pick.rejected) | (pick.rejected & advice.answered)
+    for_advice = ~settled & (number < 2 * (first + 1)[:, np.newaxis]) & (number < rule.most)
     gain = _first_end(for_advice, first)
     shows = pick.shows[each, gain]
     final = gain + rule.final * shows

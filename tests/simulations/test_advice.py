@@ -108,7 +108,9 @@ def confirmed(of_pick: np.ndarray, of_advice: np.ndarray) -> tuple[int, int, Dec
     gain = next(
         n
         for n in range(first, 13)
-        if n == 12 or n >= MOST_TIMES * first or not decided(FAST, n).is_rejected or decided(OTHER, n).is_answered
+        if n in (12, MOST_TIMES * first)
+        or (decided(FAST, n).is_answered and not decided(FAST, n).is_rejected)
+        or (decided(FAST, n).is_rejected and decided(OTHER, n).is_answered)
     )
     final = further_blocks(decided(FAST, gain), 0, confirmation)
     most = more_beside_advice(decided(FAST, gain, final), gain, gain + final, confirmation)

@@ -104,7 +104,7 @@ def compare(
 ) -> Gain:
     """Compare valid repetitions of the same blocks, in the same order; a block without both values is skipped.
 
-    The intervals of so many `cases`, by default the study's, hold jointly.
+    The intervals of this number of `cases`, by default the study's, hold jointly.
     """
     of_reference, of_candidate, complete = paired_values(objective, reference, candidate, study.protocol)
     return gain_of(objective, of_reference, of_candidate, study, cases).model_copy(

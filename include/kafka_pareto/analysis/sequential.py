@@ -25,7 +25,7 @@ MOST_BLOCKS = 100_000
 # detected less often.
 EXPECTED_VARIANCE = 4.0
 _POWER = 0.8
-# Blocks that have less than this chance to show a bound are not measured for it.
+# Further blocks are skipped if the chance that they exclude the bound is lower.
 _LEAST_CHANCE = 0.1
 # The log of a CV has at least this variance times the number of blocks, if its values are normal.
 _VARIANCE_OF_A_LOG_CV = 0.5
@@ -128,8 +128,8 @@ def blocks_to_answer(
 def may_show(distance: float, sd: float, blocks: int, most: int, level: float) -> bool:
     """Return whether the interval is likely enough to exclude a bound once `most` blocks are measured.
 
-    `distance` is the mean's from the bound after `blocks` blocks, positive on the right side; the blocks to come move
-    it by a predictable spread.
+    `distance` is the mean's from the bound after `blocks` blocks, positive on the side where the mean should end;
+    the blocks to come move it by a predictable spread.
     """
     to_come = sd * np.sqrt(1 / blocks - 1 / most)
     return bool(distance - special.ndtri(_LEAST_CHANCE) * to_come >= sd * half_width(most, level))

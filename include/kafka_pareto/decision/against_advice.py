@@ -30,8 +30,9 @@ class AgainstAdvice(Frozen):
         configuration_id: The best advice's, or the pick's, without `gains`, if the pick itself is advised.
         titles: The sources of the advice.
         gains: The pick's means against it, in the gain and final blocks that have both.
-        in_place_of: The choice blocks' pick if the advice replaced it, because it may be worse or is not recommended;
-            the gains are that pick's.
+        in_place_of: The choice blocks' pick if the advice replaced it, because it may be worse or was not offered; the
+            gains are that pick's.
+        pick_was_offered: Whether the replaced pick could have become active, automatically or after approval.
     """
 
     configuration_id: str
@@ -40,6 +41,7 @@ class AgainstAdvice(Frozen):
     properties: dict[str, PropertyValue]
     gains: list[Gain] = Field(default_factory=list)
     in_place_of: dict[str, FactorValue] | None = None
+    pick_was_offered: bool = True
 
     def standing(self, margin_fraction: float) -> Standing:
         """Return how the pick compares over all means.
@@ -47,7 +49,7 @@ class AgainstAdvice(Frozen):
         - `not worse`: a loss beyond the margin is ruled out for every mean, or the pick is the advice.
         - `trade-off`: it is not, but a mean is better.
         - `worse`: a mean is worse, possibly beyond the margin, and none is better.
-        - `open`: none of these; more blocks may tell.
+        - `open`: inconclusive; more blocks may decide.
         """
         doubtful = harm_not_excluded(self.gains, margin_fraction)
         if not doubtful:
@@ -61,7 +63,7 @@ class AgainstAdvice(Frozen):
         return self.standing(margin_fraction) in ("worse", "open")
 
     def may_close(self, margin_fraction: float, more_blocks: int) -> bool:
-        """Return whether so many more blocks may show that an open pick is not worse, or better in a mean."""
+        """Return whether `more_blocks` may show that an open pick is not worse, or better in a mean."""
         if self.standing(margin_fraction) != "open":
             return False
         doubtful = harm_not_excluded(self.gains, margin_fraction)
@@ -73,7 +75,7 @@ def _may_exceed(gain: Gain, improvement_fraction: float, more_blocks: int) -> bo
     """Return whether more blocks may show that the gain is above this change for the better."""
     low, high, blocks = gain.change_low_fraction, gain.change_high_fraction, len(gain.candidate_repetition_ids)
     if low is None or high is None:
-        return gain.change_fraction is None or more_blocks > 0
+        return math.isfinite(half_width(blocks + more_blocks, 1 - gain.confidence))
     level, sign = 1 - gain.confidence, 1 if is_maximised(gain.objective) else -1
     middle, half = (math.log1p(low) + math.log1p(high)) / 2, (math.log1p(high) - math.log1p(low)) / 2
     distance = sign * middle - sign * math.log1p(sign * improvement_fraction)

@@ -29,7 +29,7 @@ from kafka_pareto.study.tune import Tune
 
 NO_ACTIVE_SETTINGS = FoundActiveSettings()
 MOST_TIMES = 2
-"""Blocks with the comparison with advice are at most so many times those that the pick's decision needs."""
+"""Upper bound on the blocks before any final blocks of the advice, as a multiple of those that the pick needs."""
 
 
 def decide(
@@ -159,7 +159,7 @@ def more_beside_advice(decision: Decision, gain_blocks: int, fresh_blocks: int, 
 
 
 def advice_is_preferable(pick: Decision, advice: AgainstAdvice) -> bool:
-    """Return whether the advice is to be handed over if it can be: the pick is not offered, or may be worse."""
+    """Return whether the advice should replace the pick if it qualifies: the pick is not offered, or may be worse."""
     return not pick.offered or advice.may_be_worse(pick.harm_margin_fraction)
 
 

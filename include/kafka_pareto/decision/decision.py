@@ -158,8 +158,13 @@ class Decision(Record):
 
     @property
     def is_rejected(self) -> bool:
-        """Return whether its values speak against the pick: worse, or no relevant difference."""
-        return self.verdict == "keep_harmed" or (self.verdict == "keep_no_gain" and self.no_difference)
+        """Return whether the evidence is against the pick: it is answered, but not recommended."""
+        return self.is_answered and self.verdict != "recommended"
+
+    @property
+    def is_disqualified(self) -> bool:
+        """Return whether the pick may not be recommended, whatever its gains: lost records, failures, missed limits."""
+        return self.verdict in ("keep_lost_records", "keep_failed_more", "keep_limits_missed")
 
     @property
     def shows_a_change(self) -> bool:

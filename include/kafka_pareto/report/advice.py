@@ -38,14 +38,12 @@ def advice_of(decision: Decision) -> list[str]:
 
 def _shortfall(advice: AgainstAdvice, decision: Decision) -> str:
     """State why the advice replaced the pick."""
-    match advice.standing(decision.harm_margin_fraction):
-        case "worse":
-            return "was worse"
-        case "open":
-            margin = share(decision.harm_margin_fraction)
-            return f"could be more than {margin} worse (a higher confirmation.gain_blocks may rule this out)"
-        case _:
-            return f"was not recommended over {reference_words(decision)}; compared with the advice"
+    if not advice.pick_was_offered:
+        return f"was not recommended over {reference_words(decision)}; compared with the advice"
+    if advice.standing(decision.harm_margin_fraction) == "worse":
+        return "was worse"
+    margin = share(decision.harm_margin_fraction)
+    return f"could be more than {margin} worse than this advice (a higher confirmation.gain_blocks may rule this out)"
 
 
 def advice_sentence(titles: str, gains: Sequence[Gain], margin_fraction: float) -> str:

@@ -101,7 +101,7 @@ def harm_text(gain: Gain, than: str = "") -> str:
     """State how much worse a mean may be."""
     label = label_of(gain.objective)
     if gain.worst_fraction is None:
-        return f"the effect on {label} is unknown"
+        return f"whether {label} is worse{than} is unknown" if than else f"the effect on {label} is unknown"
     return f"{label} could be up to {share(gain.worst_fraction)} worse{than}"
 
 

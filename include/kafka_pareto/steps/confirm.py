@@ -98,9 +98,9 @@ class _Confirming:
         finalists = [*self._always, *(each for each in self._others if each.configuration_id in wanted)]
         gain = self._gain_blocks(choice, advice_id, finalists)
         decision, final = self._with_final_blocks(choice, finalists, gain, [])
-        if advice_id is None:
+        if advice_id is None or self._decided(_advised(choice, advice_id), gain, final).is_disqualified:
             return decision
-        final = [*final, *self._until_not_worse(decision, advice_id, finalists, gain, final)]
+        final = [*final, *self._until_not_worse(choice, decision, advice_id, finalists, gain, final)]
         return self._beside_advice(choice, advice_id, finalists, gain, final)
 
     def _gain_blocks(self, choice: Choice, advice_id: str | None, finalists: list[Candidate]) -> list[Repetition]:
@@ -116,9 +116,12 @@ class _Confirming:
                     return block
                 answered_after = used
                 log.info("conclusive after %d gain blocks", used)
-            if advice_id is None or used >= MOST_TIMES * answered_after or not decision.is_rejected:
+            most = MOST_TIMES * max(answered_after, self._confirmation.minimum_blocks)
+            if advice_id is None or used >= most or (decision.is_answered and not decision.is_rejected):
                 return []
-            return [] if self._decided(_advised(choice, advice_id), gain).is_answered else block
+            # A block for the advice may reopen the question of the pick.
+            is_settled = decision.is_rejected and self._decided(_advised(choice, advice_id), gain).is_answered
+            return [] if is_settled else block
 
         race = until_answered if self._confirmation.is_sequential else None
         return self._measured("gain", finalists, self._confirmation.gain_blocks, race=race)
@@ -135,20 +138,21 @@ class _Confirming:
 
     def _until_not_worse(
         self,
+        choice: Choice,
         decision: Decision,
         advice_id: str,
         finalists: list[Candidate],
         gain: list[Repetition],
         final: list[Repetition],
     ) -> list[Repetition]:
-        """Measure final blocks until they rule out that an offered pick is worse than the advice, or hardly can."""
+        """Measure final blocks until they rule out that an offered pick is worse than the advice or hardly could."""
         used = _blocks_in([*gain, *final])
         most = more_beside_advice(decision, _blocks_in(gain), used, self._confirmation)
 
         def until_not_worse(block: Block, before: list[Repetition]) -> Block:
             fresh = [each for each in before if each.phase in ("gain", "final")]
             left = max(used + most - _blocks_in(fresh), 0)
-            may_close = self._against(decision, advice_id, fresh).may_close(decision.harm_margin_fraction, left)
+            may_close = self._against(choice, advice_id, fresh).may_close(decision.harm_margin_fraction, left)
             return block if may_close else []
 
         first = self._confirmation.gain_blocks + _blocks_in(final)
@@ -163,17 +167,17 @@ class _Confirming:
         final: list[Repetition],
     ) -> Decision:
         """Decide on the pick, or on the advice if the pick may be worse or is not offered."""
-        pick = self._decided(choice, gain, final)
-        advice = self._against(pick, advice_id, [*gain, *final])
-        if advice_is_preferable(pick, advice):
+        pick, advised = self._decided(choice, gain, final), self._decided(_advised(choice, advice_id), gain, final)
+        advice = self._against(choice, advice_id, [*gain, *final])
+        if not advised.is_disqualified and advice_is_preferable(pick, advice):
             advised, final = self._with_final_blocks(_advised(choice, advice_id), finalists, gain, final)
             pick = self._decided(choice, gain, final)
-            advice = self._against(pick, advice_id, [*gain, *final])
+            advice = self._against(choice, advice_id, [*gain, *final])
             if advice_is_preferable(pick, advice) and advice_may_replace(advised, pick):
                 log.info("the advice of %s replaces the pick", " and ".join(advice.titles))
-                in_place_of = self._factors_of(choice.configuration_id)
-                return beside_advice(advised, advice.model_copy(update={"in_place_of": in_place_of}))
-        return beside_advice(pick, advice)
+                replaced = {"in_place_of": self._factors_of(choice.configuration_id), "pick_was_offered": pick.offered}
+                return beside_advice(advised, advice.model_copy(update=replaced))
+        return pick if advised.is_disqualified else beside_advice(pick, advice)
 
     def _measured(
         self, phase: Phase, configurations: list[Candidate], blocks: int, first_block: int = 0, race: Race | None = None
@@ -204,9 +208,9 @@ class _Confirming:
             discarded=self._campaign.read_repetitions(self._campaign.keys.confirmation(self._case, "set_aside/")),
         )
 
-    def _against(self, pick: Decision, advice_id: str, repetitions: Sequence[Repetition]) -> AgainstAdvice:
+    def _against(self, choice: Choice, advice_id: str, repetitions: Sequence[Repetition]) -> AgainstAdvice:
         advice = advice_id, self._factors_of(advice_id), self._advised[advice_id]
-        return against_advice(self._study, str(pick.pick_configuration_id), *advice, repetitions)
+        return against_advice(self._study, choice.configuration_id, *advice, repetitions)
 
     def _factors_of(self, configuration_id: str) -> dict[str, FactorValue]:
         in_play = [*self._always, *self._others]

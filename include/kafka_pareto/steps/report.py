@@ -230,7 +230,7 @@ def _repetitions(campaign: Campaign, decision: Decision) -> list[Repetition]:
     confirmation, prefix = campaign.tune.confirmation, campaign.keys.confirmation(decision.case)
     always = decision.baseline_configuration_id, decision.reference_configuration_id
     finalists = (*always, decision.pick_configuration_id)
-    # Advice that replaced the pick has its own gain blocks.
+    # In campaigns of earlier releases, advice that replaced the pick has its own gain blocks.
     most_gain_blocks = confirmation.gain_blocks * (2 if campaign.tune.advice else 1)
     most_blocks = most_gain_blocks + confirmation.final_blocks + confirmation.more_blocks
     planned = {

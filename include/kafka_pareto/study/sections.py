@@ -103,7 +103,7 @@ class Confirmation(Section):
     - `choose_by`: `balanced_gain` (product of the gains in throughput and p95 latency), `r1` (the paper's: throughput
       over its CV), an order or weights of objectives.
     - `compare_advice` adds the best advised configuration to the new blocks: `if_better`, if it beat the active
-      settings in the choice blocks; `always`, if it is eligible.
+      settings in the choice blocks; `always`, if it is eligible. Sequential blocks may continue for it.
     - `wanted_effect_fraction` is the smallest change that matters to you. The noise report says how many blocks detect
       it.
     - An approval is valid for `answer_within_days` after the question, which is then asked again.
@@ -127,7 +127,7 @@ class Confirmation(Section):
 
         Choice blocks measure the baseline and every point; gain blocks, and those after a claim, the baseline and one
         point. Active settings other than the baseline are in every block. The best advice is in all but the choice
-        blocks; blocks that follow to compare the pick with it are gain blocks that were not needed.
+        blocks; blocks that follow to compare the pick with it take the place of gain blocks that were not needed.
         """
         final_blocks = self.final_blocks + (0 if self.is_sequential else self.more_blocks) if self.can_claim else 0
         return self.fewest_repetitions(has_active) + (2 + has_active + advice) * (self.gain_blocks + final_blocks)

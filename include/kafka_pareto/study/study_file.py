@@ -140,9 +140,10 @@ def _class_of(content: dict[str, Any], file: str) -> type[Study]:
         for key, value, known in (("kind", kind, kinds), ("driver", driver, drivers))
         if value not in known
     ]
-    known = [each for of_kind, each in study_classes() if of_kind == kind]
-    of_kind = f"driver: {driver!r}: must be one of {', '.join(known)} where kind is {kind}"
-    raise StudyError(file, problems or [of_kind])
+    if not problems:
+        known = [each for other_kind, each in study_classes() if other_kind == kind]
+        problems = [f"driver: {driver!r}: must be one of {', '.join(known)} where kind is {kind}"]
+    raise StudyError(file, problems)
 
 
 def _mapping(text: str, file: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS
 from kafka_pareto.decision.against_advice import best_advice
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.decision.harm import harm_margin
+from kafka_pareto.drivers.common.load_tool import LoadRequest
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.report.advice import advice_of
 from kafka_pareto.report.reasons import headline_of
@@ -87,6 +88,22 @@ def decided_equal(
             return with_p95(lambda: typical * float(np.exp(drawn)))(result)
 
         tool.after_run = changed
+        confirm.run(campaign, CASE, ProducerRunner(campaign, CASE, testbed))
+    return campaign.read_record(campaign.keys.confirmation(CASE, "decision.json"), Decision)
+
+
+def decided_losing(campaign: Campaign, loser: Configuration) -> Decision:
+    """Confirm with a record lost in each repetition of one configuration after the choice."""
+    with fake_testbed(campaign, CASE) as testbed:
+        tool = testbed.load_tool
+        assert isinstance(tool, FakeLoadTool)
+
+        def lose(request: LoadRequest) -> None:
+            in_choice = len(campaign.store.keys(campaign.keys.confirmation(CASE, "repetitions/"))) < 6
+            is_loser = request.properties["batch.size"] == loser["batch.size"]
+            tool.lost_records = int(is_loser and not in_choice)
+
+        tool.before_run = lose
         confirm.run(campaign, CASE, ProducerRunner(campaign, CASE, testbed))
     return campaign.read_record(campaign.keys.confirmation(CASE, "decision.json"), Decision)
 
@@ -170,6 +187,26 @@ def test_advice_that_lost_records_is_never_measured_with_the_pick(tmp_path: Path
     assert best_advice(study, candidates, lost, [poor_id]) is None
 
 
+def test_advice_that_loses_records_beside_the_pick_does_not_count_against_it(tmp_path: Path) -> None:
+    campaign = following(tmp_path, ADVISED, ADVISED, WINNER)
+    decision = decided_losing(campaign, ADVISED)
+    assert (decision.verdict, decision.pick_configuration_id) == ("recommended", WINNER_ID)
+    assert decision.advice is None
+    assert measured(campaign, "final")[WINNER_ID] == CONFIRMATION["final_blocks"]
+
+
+def test_advice_replaces_a_pick_that_loses_records_and_the_card_says_that_it_was_not_recommended(
+    tmp_path: Path,
+) -> None:
+    campaign = following(tmp_path, ADVISED, ADVISED, WINNER)
+    decision = decided_losing(campaign, WINNER)
+    assert decision.advice is not None
+    assert (decision.verdict, decision.pick_configuration_id) == ("recommended", ADVISED_ID)
+    assert measured(campaign, "gain")[ADVISED_ID] <= 2 * CONFIRMATION["minimum_blocks"]
+    (line,) = advice_of(decision)
+    assert "was not recommended over the baseline; compared with the advice: " in line
+
+
 def test_advice_replaces_a_pick_that_is_rejected_by_the_blocks_that_both_are_in(tmp_path: Path) -> None:
     campaign = following(tmp_path, ADVISED, ADVISED, WINNER)
     decision = decided(campaign, winner_later_ms=90)
@@ -200,7 +237,10 @@ def test_advice_replaces_a_pick_that_is_no_better_if_its_loss_is_not_ruled_out(t
     assert advice.standing(0.1) == "open"
     assert any(gain.may_be_worse_by(0.1) for gain in advice.gains)
     (line,) = advice_of(decision)
-    assert "could be more than 10 % worse (a higher confirmation.gain_blocks may rule this out): p95 " in line
+    assert (
+        "could be more than 10 % worse than this advice (a higher confirmation.gain_blocks may rule this out): p95 "
+        in line
+    )
 
 
 def test_more_blocks_follow_where_the_pick_is_open_and_they_rule_out_that_it_is_worse(tmp_path: Path) -> None:

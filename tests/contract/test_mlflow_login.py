@@ -23,7 +23,7 @@ from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.errors import ArtifactError, TrackingError
 from kafka_pareto.steps import train
 from kafka_pareto.study.tune import Tune
-from kafka_pareto.tracking import campaign_runs, champions
+from kafka_pareto.tracking import campaign_runs, champions, surrogate_runs
 from kafka_pareto.tracking.champions import ChampionOutcome
 from kafka_pareto.tracking.connection import CHAMPION, MODEL_TAG, registered_model_name
 from kafka_pareto.tracking.links import CAMPAIGN_TAG
@@ -49,8 +49,12 @@ def named(study_name: str) -> Tune:
 
 
 def trained(folder: Path, study: Tune, campaign_id: str) -> Campaign:
-    campaign = recorded_campaign(folder, study, recorded_repetitions((CASE,), configurations=20), campaign_id)
+    return tracked(recorded_campaign(folder, study, recorded_repetitions((CASE,), configurations=20), campaign_id))
+
+
+def tracked(campaign: Campaign) -> Campaign:
     train.run(campaign)
+    surrogate_runs.log_surrogates(campaign, 0)
     return campaign
 
 
@@ -262,7 +266,7 @@ def test_runs_tracked_before_mlflow_required_a_login_continue(tmp_path: Path, mo
         second = trained(tmp_path, study, "second")
         assert judged(second).moved
         others = recorded_repetitions((CASE,), configurations=25)
-        train.run(recorded_campaign(tmp_path, study, others, "first"))  # replaces its runs and its version
+        tracked(recorded_campaign(tmp_path, study, others, "first"))  # replaces its runs and its version
         client = MlflowClient(after.address, after.address)
         assert version_of(client, first).version != version.version
         assert not judged(second).moved

@@ -118,7 +118,7 @@ class Campaign:
         return list(self.each_repetition(prefix))
 
     def each_repetition(self, prefix: str) -> Iterator[Repetition]:
-        """Read the repetitions below a prefix one after another, in the order of their keys; few are in memory."""
+        """Read the repetitions below a prefix in the order of their keys; at most 256 are in memory at a time."""
         keys = [key for key in self.store.keys(prefix) if key.endswith(".json")]
         with ThreadPoolExecutor(_PARALLEL_READS) as pool:
             for at in range(0, len(keys), _READ_AHEAD):
@@ -129,7 +129,7 @@ class Campaign:
         return list(self.each_measurement(cases, rounds))
 
     def each_measurement(self, cases: Sequence[str], rounds: Iterable[int]) -> Iterator[Repetition]:
-        """Read the same one after another."""
+        """Yield the repetitions of these rounds in these cases, round by round."""
         for number in rounds:
             for case in cases:
                 yield from self.each_repetition(self.keys.measurements(case, number))

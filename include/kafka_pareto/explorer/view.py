@@ -96,7 +96,8 @@ class CaseView(BaseModel):
         rules: The study's constraints and forbidden regions.
         durabilities: Selectable minimums; empty for a driver without durability.
         decision: The card's headline and reasons; None until the confirmation ends.
-        awaits_report: Whether the case is decided, but the report, which adds the card's context, is not yet written.
+        awaits_report: Whether the case is decided, but the report, which adds the protocol and the baseline's
+            stability, is not yet written.
         files: Names of the client files.
         noise: The A/A study as a table and in sentences.
     """

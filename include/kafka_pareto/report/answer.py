@@ -65,7 +65,7 @@ def _percent(gain: Gain, unit: str = "") -> str:
     if gain.change_fraction is None or gain.change_low_fraction is None or gain.change_high_fraction is None:
         return ""
     change, low, high = (
-        f"{fraction * 100:+.0f}"
+        f"{round(fraction * 100):+d}"  # an integer: -0.0 would show its sign
         for fraction in (gain.change_fraction, gain.change_low_fraction, gain.change_high_fraction)
     )
     return f"{change}{unit} [{low}, {high}]"

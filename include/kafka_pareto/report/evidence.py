@@ -34,7 +34,7 @@ class Evidence:
         repetitions: The confirmation's, of both phases.
         measured: All repetitions, with failed and rejected ones and the A/A test, reduced to what is shown.
         advice: Published advice, and what of it was measured.
-        cards: The decisions, adjusted over all record sizes, and their circumstances.
+        cards: The decisions and their circumstances.
     """
 
     study: Tune

@@ -17,6 +17,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.campaign.time_left import TimeLeft
 from kafka_pareto.study.cases import case_label
 from kafka_pareto_embedded.runs.progress import Progress, Row
@@ -165,7 +166,7 @@ def _summary(progress: Progress) -> str:
     if likely is None or most is None:
         return "no plan yet"
     if done >= likely:
-        text = f"{done} repetitions done"
+        text = f"{counted(done, 'repetition')} done"
     elif likely == most:
         text = f"{done} of {most} repetitions"
     else:

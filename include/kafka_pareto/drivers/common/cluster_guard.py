@@ -24,7 +24,8 @@ log = logging.getLogger(__name__)
 
 # Without a pause between two repetitions, the check after the first also serves the second.
 _FRESH_S = 1.0
-_RECOVERY_POLL_S = 0.2  # a new topic is known to every broker a moment after its creation
+# Between polls, doubling: a new topic is known to every broker in a moment, a cluster in trouble is not to be pressed.
+_FIRST_POLL_S, _LAST_POLL_S = 0.2, 1.0
 # A slower answer is trouble too; the load continues meanwhile.
 _WATCH_TIMEOUT_S = 5.0
 _GIB = 1 << 30
@@ -75,7 +76,7 @@ class ClusterGuard:
             ClusterError: If it does not recover in time.
             SafetyStop: If this user lacks the rights to check.
         """
-        deadline, logged = time.monotonic() + self._recovery_deadline_s, ""
+        deadline, logged, poll_s = time.monotonic() + self._recovery_deadline_s, "", _FIRST_POLL_S
         while True:
             try:
                 self.require_healthy()
@@ -87,7 +88,8 @@ class ClusterGuard:
                 if str(error) != logged:
                     logged = str(error)
                     log.warning("waiting up to %.0f s: %s", self._recovery_deadline_s, logged)
-            time.sleep(_RECOVERY_POLL_S)
+            time.sleep(poll_s)
+            poll_s = min(2 * poll_s, _LAST_POLL_S)
         if logged:
             log.info("the cluster has recovered")
 

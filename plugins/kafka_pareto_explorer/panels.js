@@ -228,7 +228,7 @@ export function evidence(view) {
       stopped,
       el("p", { class: "headline" }, card.headline),
       card.holds_for ? quiet(`For ${card.holds_for}.`) : null,
-      view.awaits_report ? quiet("The report is not written yet; it adds the protocol and the baseline's stability.") : null,
+      view.awaits_report ? quiet("The report will add the protocol and the baseline's stability.") : null,
       list(view.reasons),
       ...card.warnings.map((text) => el("p", { class: "warning" }, `Warning: ${text}`)),
       card.gains.length > 0 ? table(card.gains, { wrap: true }) : null,

@@ -40,7 +40,7 @@ CAMPAIGNS = (1, 100)
 PROCESSES = 5
 GOAL_S = 0.5
 RECORD_SIZES_BYTES = [1024, 8192, 10240, 16383, 65636]
-_MIB = 1024
+_KIB_PER_MIB = 1024
 
 _Found = TypeVar("_Found")
 
@@ -99,7 +99,7 @@ def _peak_mib() -> float:
     peak = re.search(r"^VmHWM:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
     if peak is None:
         raise ValueError("/proc/self/status has no VmHWM")
-    return int(peak[1]) / _MIB
+    return int(peak[1]) / _KIB_PER_MIB
 
 
 def _print_answers(folder: Path) -> None:

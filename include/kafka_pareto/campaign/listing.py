@@ -38,8 +38,8 @@ class CampaignEntry(BaseModel):
 
 
 @dataclass(frozen=True)
-class _Frozen:
-    """One write of a frozen study. Stores are distinguished by identity."""
+class _StudyWrite:
+    """One write of a campaign's frozen study, as a key of what cannot change after it; stores differ by identity."""
 
     store: Hashable
     keys: CampaignKeys
@@ -47,7 +47,7 @@ class _Frozen:
 
 
 # A reported campaign has all its cases, and remains reported.
-_REPORTED: dict[_Frozen, CampaignEntry] = {}
+_REPORTED: dict[_StudyWrite, CampaignEntry] = {}
 
 
 def list_campaigns(store: Store) -> list[CampaignEntry]:
@@ -64,7 +64,9 @@ def list_campaigns_of(store: Store, kind: str) -> list[CampaignEntry]:
     """List the campaigns of one kind, latest first; an unreadable study counts as `tune`."""
     entries = list_campaigns(store)
     with ThreadPoolExecutor(_PARALLEL_LISTINGS) as pool:
-        heads = pool.map(lambda entry: _head(_frozen(store, entry)), entries)
+        heads = pool.map(
+            lambda entry: _head(_write(store, CampaignKeys(entry.study, entry.campaign), entry.designed_at)), entries
+        )
     found = zip(entries, heads, strict=True)
     return [entry.model_copy(update={"cluster": cluster}) for entry, (named, cluster) in found if named == kind]
 
@@ -78,20 +80,20 @@ def frozen_head(store: Store, keys: CampaignKeys) -> tuple[str, str]:
 
 
 @lru_cache(_MOST_KEPT)
-def _head(frozen: _Frozen) -> tuple[str, str]:
-    return frozen_head(cast("Store", frozen.store), frozen.keys)
+def _head(write: _StudyWrite) -> tuple[str, str]:
+    return frozen_head(cast("Store", write.store), write.keys)
 
 
-def _frozen(store: Store, entry: CampaignEntry) -> _Frozen:
-    return _Frozen(cast("Hashable", store), CampaignKeys(entry.study, entry.campaign), entry.designed_at)
+def _write(store: Store, keys: CampaignKeys, written_at: datetime) -> _StudyWrite:
+    return _StudyWrite(cast("Hashable", store), keys, written_at)  # not part of the store's protocol
 
 
 def _entry(store: Store, keys: CampaignKeys) -> CampaignEntry | None:
     designed_at = store.written_at(keys.frozen_study()).get(keys.frozen_study())
     if designed_at is None:
         return None
-    frozen = _Frozen(cast("Hashable", store), keys, designed_at)  # not part of the store's protocol
-    if known := _REPORTED.get(frozen):
+    write = _write(store, keys, designed_at)
+    if known := _REPORTED.get(write):
         return known
     folders = store.folders(f"{keys.prefix}/")
     cases = in_order(store.folders(keys.measurements("").removesuffix("/")))
@@ -99,5 +101,5 @@ def _entry(store: Store, keys: CampaignKeys) -> CampaignEntry | None:
     state = "reported" if "07_report" in folders else "confirming" if "06_confirmation" in folders else state
     entry = CampaignEntry(study=keys.study, campaign=keys.campaign, state=state, designed_at=designed_at, cases=cases)
     if state == "reported" and len(_REPORTED) < _MOST_KEPT:
-        _REPORTED[frozen] = entry
+        _REPORTED[write] = entry
     return entry

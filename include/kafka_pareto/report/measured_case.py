@@ -1,4 +1,4 @@
-"""Reduce the repetitions of one case to what the report shows of them: a campaign may have too many for the memory."""
+"""Summarise one case's repetitions for the report, because those of a large campaign do not fit in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kafka_pareto.decision.decision import Decision
 from kafka_pareto.study.tune import Tune
 
 UNCOUNTED_SHOWN = 40
-Fate: TypeAlias = Literal[Outcome, "rejected"]
+Exclusion: TypeAlias = Literal[Outcome, "rejected"]
 Side: TypeAlias = Literal["baseline", "pick", "others"]
 
 
@@ -42,16 +42,16 @@ class MeasuredCase:
     Attributes:
         baseline: The valid repetitions of the baseline, including the A/A test.
         generator: By side, without the A/A test; empty for a driver that does not check its load generator.
-        uncounted: How many repetitions do not count, by their fate.
-        first_uncounted: The first of them.
+        uncounted: The number of repetitions that do not count, by the reason.
+        first_uncounted: At most `UNCOUNTED_SHOWN` of them, in the order added.
     """
 
     study: Tune
     decision: Decision
     baseline: list[BaselineValues] = field(default_factory=list)
     generator: dict[Side, GeneratorCheck] = field(default_factory=dict)
-    uncounted: Counter[Fate] = field(default_factory=Counter)
-    first_uncounted: list[tuple[Repetition, Fate]] = field(default_factory=list)
+    uncounted: Counter[Exclusion] = field(default_factory=Counter)
+    first_uncounted: list[tuple[Repetition, Exclusion]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if self.study.declaration.has("generator_bound"):
@@ -60,7 +60,7 @@ class MeasuredCase:
     def add(self, repetition: Repetition) -> None:
         """Add a repetition, valid or not."""
         if repetition.outcome != "valid":
-            self._leave_out(repetition, repetition.outcome)
+            self._exclude(repetition, repetition.outcome)
             return
         if repetition.is_baseline:
             plane = self.study.declaration.plane
@@ -72,19 +72,19 @@ class MeasuredCase:
 
     def add_rejected(self, repetition: Repetition) -> None:
         """Add a repetition that was repeated for a cause unrelated to the configuration."""
-        self._leave_out(repetition, "rejected")
+        self._exclude(repetition, "rejected")
 
-    def _leave_out(self, repetition: Repetition, fate: Fate) -> None:
-        self.uncounted[fate] += 1
+    def _exclude(self, repetition: Repetition, exclusion: Exclusion) -> None:
+        self.uncounted[exclusion] += 1
         if len(self.first_uncounted) < UNCOUNTED_SHOWN:
-            self.first_uncounted.append((repetition, fate))
+            self.first_uncounted.append((repetition, exclusion))
 
     def _check_generator(self, repetition: Repetition) -> None:
         check = self.generator[self._side(repetition.configuration_id)]
         check.repetitions += 1
-        if told := repetition.quantities["generator_bound"]:
+        if reason := repetition.quantities["generator_bound"]:
             check.bound += 1
-            check.example = check.example or str(told)
+            check.example = check.example or str(reason)
 
     def _side(self, configuration_id: str) -> Side:
         if configuration_id == self.decision.pick_configuration_id:

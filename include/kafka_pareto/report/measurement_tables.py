@@ -10,11 +10,11 @@ from kafka_pareto.analysis.wording import value_text
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.report.card_context import paced_rate_records_s
 from kafka_pareto.report.evidence import Evidence
-from kafka_pareto.report.measured_case import UNCOUNTED_SHOWN, Fate
+from kafka_pareto.report.measured_case import UNCOUNTED_SHOWN, Exclusion
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.declarations import label_of
 
-_FATES: dict[Fate, str] = {
+_EXCLUSIONS: dict[Exclusion, str] = {
     "valid": "valid",
     "records_lost": "lost records",
     "records_duplicated": "duplicated records",
@@ -86,8 +86,8 @@ def uncounted(evidence: Evidence) -> dict[str, Any]:
     counts: Counter[str] = Counter()
     rows: list[dict[str, Any]] = []
     for measured in evidence.measured.values():
-        counts.update({_FATES[fate]: count for fate, count in measured.uncounted.items()})
-        rows += [_row(repetition, _FATES[fate]) for repetition, fate in measured.first_uncounted]
+        counts.update({_EXCLUSIONS[exclusion]: count for exclusion, count in measured.uncounted.items()})
+        rows += [_row(repetition, _EXCLUSIONS[exclusion]) for repetition, exclusion in measured.first_uncounted]
     return {"total": counts.total(), "counts": counts.most_common(), "rows": rows[:UNCOUNTED_SHOWN]}
 
 

@@ -101,6 +101,15 @@ def test_a_failed_load_is_reported_and_the_next_one_of_the_same_jvm_is_complete(
     assert servers_of(os.getpid()) == [server]
 
 
+def test_a_load_that_exceeds_its_timeout_leaves_its_thread_dump(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    bench.run()
+    with pytest.raises(LoadToolError, match="did not finish within 1 s"):
+        bench.run(timed=SHORT.model_copy(update={"seconds": 60.0}), timeout_s=1)
+
+    assert "io.kafkapareto.Sender.send" in caplog.text
+    assert not servers_of(os.getpid())
+
+
 @pytest.mark.long
 def test_a_jvm_that_is_killed_costs_the_load_that_it_had_and_no_other(bench: Bench) -> None:
     bench.run()

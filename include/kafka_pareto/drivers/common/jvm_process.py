@@ -133,9 +133,11 @@ class LoadProcess:
             argv = tied([*java_argv(self._settings, request, main_class), *options])
             cpu_before, started = _children_cpu_s(), time.monotonic()
             process = start(argv, subprocess.DEVNULL, output.fileno(), errors)
-            _wait(process, request.timeout_s, watch)
+            ended = _wait(process, request.timeout_s, watch)
             wall_s, cpu_s = time.monotonic() - started, _children_cpu_s() - cpu_before
             complaint = complaint_in(errors, 0, secrets)
+            if not ended:
+                raise timed_out(request.timeout_s, complaint)
             require_success(process.returncode, complaint)
             output.seek(0)
             return Execution(output.read().decode(errors="replace"), complaint, wall_s, cpu_s)
@@ -206,31 +208,37 @@ def require_success(exit_code: int, complaint: str) -> None:
         raise LoadToolError(f"the load generator failed with exit code {exit_code}: {complaint}")
 
 
-def wait_until_readable(descriptor: int, deadline: float, timeout_s: float, watch: Callable[[], None] | None) -> None:
-    """Wait until the file descriptor can be read; call the watch every second.
+def timed_out(timeout_s: float, complaint: str) -> LoadToolError:
+    """Return the error of a load that was stopped at its timeout, with what the tool complained of until then."""
+    said = f"; it had printed: {complaint}" if complaint else ""
+    return LoadToolError(
+        f"the load generator did not finish within {timeout_s:g} s (protocol.timeout_s) and was stopped{said}"
+    )
 
-    Raises:
-        LoadToolError: After the deadline (monotonic clock); the message names the timeout.
+
+def wait_until_readable(descriptor: int, deadline: float, watch: Callable[[], None] | None) -> bool:
+    """Wait until the file descriptor can be read, or the deadline (monotonic clock); call the watch every second.
+
+    Returns:
+        Whether it can be read.
     """
     readable = select.poll()
     readable.register(descriptor, select.POLLIN)
     while True:
         remaining = deadline - time.monotonic()
         if remaining <= 0:
-            raise LoadToolError(
-                f"the load generator did not finish within {timeout_s:g} s (protocol.timeout_s) and was stopped"
-            )
+            return False
         if readable.poll(1000 * (min(remaining, _WATCH_EVERY_S) if watch else remaining)):
-            return
+            return True
         if watch:
             watch()
 
 
-def _wait(process: subprocess.Popen[bytes], timeout_s: float, watch: Callable[[], None] | None) -> None:
-    """Wait for the process by its file descriptor, since `Popen.wait` polls every 50 ms."""
+def _wait(process: subprocess.Popen[bytes], timeout_s: float, watch: Callable[[], None] | None) -> bool:
+    """Return whether the process ended in time. Poll its file descriptor, since `Popen.wait` sleeps up to 50 ms."""
     descriptor = os.pidfd_open(process.pid)
     try:
-        wait_until_readable(descriptor, time.monotonic() + timeout_s, timeout_s, watch)
+        return wait_until_readable(descriptor, time.monotonic() + timeout_s, watch)
     finally:
         os.close(descriptor)
         process.kill()  # harmless if it has already ended

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
+import signal
 import socket
 import tempfile
 import time
@@ -22,6 +24,7 @@ from kafka_pareto.drivers.common.jvm_process import (
     java_argv,
     require_success,
     start,
+    timed_out,
     wait_until_readable,
 )
 from kafka_pareto.drivers.common.load_tool import Execution
@@ -35,6 +38,9 @@ MOST_LOADS = 250
 LONGEST_LIFE_S = 3_600.0
 
 _CHUNK_BYTES = 65_536
+_DUMP_WITHIN_S = 2.0
+
+log = logging.getLogger(__name__)
 
 
 class _Answer(BaseModel):
@@ -133,7 +139,9 @@ class _Jvm:
         with suppress(ConnectionError):  # if it has ended, reading reports it
             self._socket.sendall(json.dumps(options).encode() + b"\n")
         while b"\n" not in self._unread:
-            wait_until_readable(self._socket.fileno(), deadline, timeout_s, watch)
+            if not wait_until_readable(self._socket.fileno(), deadline, watch):
+                log.warning("threads of the load generator at its timeout:\n%s", self._thread_dump())
+                raise timed_out(timeout_s, complaint_in(self._errors, said_before, secrets))
             chunk = b""
             with suppress(ConnectionError):  # it ended with a request unread
                 chunk = self._socket.recv(_CHUNK_BYTES)
@@ -145,3 +153,14 @@ class _Jvm:
             self._unread += chunk
         line, _, self._unread = self._unread.partition(b"\n")
         return line.decode(errors="replace"), complaint_in(self._errors, said_before, secrets)
+
+    def _thread_dump(self) -> str:
+        """Return the stacks of all threads, which a JVM prints to stdout on SIGQUIT; empty if it does not respond."""
+        self._process.send_signal(signal.SIGQUIT)
+        said, deadline = b"", time.monotonic() + _DUMP_WITHIN_S
+        with suppress(ConnectionError):
+            while wait_until_readable(self._socket.fileno(), deadline, None) and (
+                chunk := self._socket.recv(_CHUNK_BYTES)
+            ):
+                said += chunk
+        return said.decode(errors="replace")

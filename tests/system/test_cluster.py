@@ -48,6 +48,15 @@ def test_description_names_version_brokers_and_controller(wide_cluster: Cluster,
     assert len(described.cluster_id) == 22
 
 
+def test_the_helper_process_starts_from_archived_classes(single_broker: RunningBrokers) -> None:
+    before = set(psutil.Process().children())
+    with Cluster(single_broker.bootstrap_servers, None, single_broker.settings):
+        (helper,) = set(psutil.Process().children()) - before
+        assert str(single_broker.settings.kafka_jars.parent / "admin.jsa") in [
+            each.path for each in helper.memory_maps()
+        ]
+
+
 def test_created_topic_is_complete_and_has_the_settings_it_was_given(wide_cluster: Cluster) -> None:
     assert wide_cluster.create_topic("whole", 3, 3, {"min.insync.replicas": "1"}) == "created"
 

@@ -112,7 +112,11 @@ class ClusterHelper:
 
     def _start(self, helpers_end: socket.socket) -> subprocess.Popen[bytes]:
         tether = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
-        options = ["-Xmx96m", *QUICK_START, "-XX:+ErrorFileToStderr", "-cp", f"{self._settings.kafka_jars}/*"]
+        jars = self._settings.kafka_jars
+        options = ["-Xmx96m", *QUICK_START, "-XX:+ErrorFileToStderr"]
+        # Archived classes nearly halve its start-up time; it ignores a missing or outdated archive.
+        options += [f"-XX:SharedArchiveFile={jars.parent / 'admin.jsa'}", "-Xlog:disable", "-Xlog:all=error:stderr"]
+        options += ["-cp", f"{jars}/*"]
         return subprocess.Popen(
             [*tether, self._settings.java, *options, "io.kafkapareto.ClusterAdmin"],
             stdin=helpers_end.fileno(),

@@ -25,6 +25,7 @@ from rich.progress import track
 
 from benchmarks.search import write_section
 from benchmarks.search_runs import RUNS
+from benchmarks.strategies.grids import FIRST
 from benchmarks.strategies.table import Answer, answering_blocks, recorded_table, table_study, truth_blocks
 from kafka_pareto.analysis.hypervolume import logarithms
 from kafka_pareto.analysis.pareto import losses_of, non_dominated
@@ -147,7 +148,7 @@ def kept(name: str) -> Situation:
 
 def of_rounds(budget: int) -> Iterator[Situation]:
     """Yield stored runs of the strategy `rounds`, cut after this many repetitions."""
-    runs = json.loads((RUNS / "rounds.json").read_text())["runs"]
+    runs = json.loads((RUNS / FIRST.name / "rounds.json").read_text())["runs"]
     for seed in range(SEEDS):
         yield _of_grid(seed, [Answer(*pair) for pair in runs[str(seed)][:budget]])
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
@@ -24,11 +25,13 @@ from rich.logging import RichHandler
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from kafka_pareto.analysis import paired_tests
+from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import baseline_candidate
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Phase, Repetition
 from kafka_pareto.campaign.tables import repetition_row
+from kafka_pareto.drivers.producer.testbed import Testbed, open_testbed
 from kafka_pareto.errors import BadInputError, KafkaParetoError
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.driver_runtime import RepetitionRunner
@@ -36,6 +39,7 @@ from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.phase import MeasurementPhase
 from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.settings import Settings
+from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import dump_study
@@ -99,6 +103,19 @@ def begun(store: Store, study: Tune, campaign_id: str) -> Campaign:
     if found.study != study:
         raise BadInputError(f"campaign {keys.prefix} was begun with other values of its study; name a new --campaign")
     return found
+
+
+@contextmanager
+def own_testbed(study: Tune, brokers: int, settings: Settings) -> Iterator[tuple[Campaign, Testbed, Settings]]:
+    """Start brokers for the study's first case; yield a campaign, a testbed, and settings that name these brokers."""
+    with (
+        tempfile.TemporaryDirectory(prefix="kafka-pareto-benchmark-") as folder,
+        Brokers(brokers, settings, jmx_configuration=None, gc_log=False) as running,
+    ):
+        here = {"bootstrap_servers": running.bootstrap_servers, "own_cluster_id": running.cluster_id}
+        own, campaign = settings.model_copy(update=here), begun(FolderStore(Path(folder)), study, "c1")
+        with open_testbed(campaign, study.cases[0], own) as testbed:
+            yield campaign, testbed, own
 
 
 def measure_on(campaign: Campaign, case: str, runner: RepetitionRunner, warm_up_repetitions: int) -> Measure:

@@ -1,24 +1,28 @@
 """Compare the strategies' results with few repetitions: `python -m benchmarks.search`.
 
-Reads every strategy's requests on the recorded grid (`benchmarks.search_runs`). Makes the table of
+Reads every strategy's requests on each recorded grid (`benchmarks.search_runs`). Makes the tables of
 `benchmarks/tables.md` and the figure `docs/images/search.png`. All volumes are shares of the whole table's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from rich.progress import track
 from scipy import stats
 
 from benchmarks.search_runs import stored
 from benchmarks.strategies import STRATEGIES
-from benchmarks.strategies.table import SPLITS, Answer, recorded_table
+from benchmarks.strategies.grids import Grid, recorded_grids
+from benchmarks.strategies.table import SPLITS, Answer, Table
 from kafka_pareto.report.figures import STYLE
 
 Values = npt.NDArray[np.float64]
@@ -44,15 +48,28 @@ _STEP = 5
 Runs = Mapping[int, Sequence[Answer]]
 
 
+@dataclass(frozen=True)
+class Results:
+    """Every strategy's runs on a grid, and their volumes `measured` and `delivered`, of shape (seeds, budgets)."""
+
+    grid: Grid
+    runs: Mapping[str, Runs]
+    volumes: Mapping[str, Mapping[str, Values]]
+
+    @property
+    def title(self) -> str:
+        """Return the grid's record size and conditions."""
+        return f"{int(self.grid.case):,} B, {self.grid.conditions}"
+
+
 def main() -> None:
-    """Print the table, and write it with the figure."""
-    runs = {name: stored(name) for name in STRATEGIES}
-    found = {name: _volumes(runs[name], name) for name in runs}
-    text = "\n".join(_report(runs, found))
+    """Print the tables, and write them with the figure."""
+    results = [_results(grid) for grid in recorded_grids()]
+    text = "\n".join(line for each in results for line in _report(each, has_title=len(results) > 1))
     print(text)
     write_section("search", text)
     with mpl.rc_context(STYLE):
-        _draw(runs, found).savefig(FIGURE, dpi=130)
+        _draw(results).savefig(FIGURE, dpi=130)
 
 
 def write_section(name: str, text: str) -> None:
@@ -69,9 +86,13 @@ def budgets_of(runs: Runs) -> list[int]:
     return [*(budget for budget in BUDGETS if budget <= longest), *([longest] if longest > BUDGETS[-1] else [])]
 
 
-def _volumes(runs: Runs, name: str) -> dict[str, Values]:
-    """Return `measured` and `delivered`, each of shape (seeds, budgets)."""
-    table, budgets = recorded_table(), budgets_of(runs)
+def _results(grid: Grid) -> Results:
+    runs = {name: stored(name, grid) for name in STRATEGIES}
+    return Results(grid, runs, {name: _volumes(runs[name], f"{grid.name}: {name}", grid.table()) for name in runs})
+
+
+def _volumes(runs: Runs, name: str, table: Table) -> dict[str, Values]:
+    budgets = budgets_of(runs)
     kinds = {"measured": table.volume_measured, "delivered": table.volume_handed_over}
     return {
         kind: np.array([
@@ -82,8 +103,10 @@ def _volumes(runs: Runs, name: str) -> dict[str, Values]:
     }  # fmt: skip
 
 
-def _report(runs: Mapping[str, Runs], found: Mapping[str, Mapping[str, Values]]) -> list[str]:
+def _report(results: Results, *, has_title: bool) -> list[str]:
+    runs, found = results.runs, results.volumes
     return [
+        *(["", f"**{results.title}**"] if has_title else []),
         "",
         "Hypervolume of the truly non-dominated measured configurations, median (quartiles) over the seeds:",
         "",
@@ -96,7 +119,7 @@ def _report(runs: Mapping[str, Runs], found: Mapping[str, Mapping[str, Values]])
         "Repetitions until the volume of the one shot's end is reached, each against the one shot of the same seed, at",
         f"steps of {_STEP}:",
         "",
-        *_reached(runs),
+        *_reached(runs, results.grid.table()),
         "",
         "The project's strategy minus each other one at equal budgets, of the truly non-dominated configurations: the",
         "mean over the ten splits with its 95 % interval (bootstrap over the splits, BCa; not adjusted for their",
@@ -128,8 +151,7 @@ def quartiles(values: Values) -> str:
     return f"{middle:.3f} ({low:.2f} to {high:.2f})"
 
 
-def _reached(runs: Mapping[str, Runs]) -> list[str]:
-    table = recorded_table()
+def _reached(runs: Mapping[str, Runs], table: Table) -> list[str]:
     kinds = {"measured": table.volume_measured, "delivered": table.volume_handed_over}
     heads = " | ".join(f"{kind}: median (quartiles), seeds" for kind in kinds)
     lines = [f"| strategy | {heads} |", "|---|---|---|"]
@@ -174,23 +196,29 @@ def difference(paired: Values) -> str:
     return f"{by_split.mean():+.3f} ({low:+.3f} to {high:+.3f})"
 
 
-def _draw(runs: Mapping[str, Runs], found: Mapping[str, Mapping[str, Values]]) -> Figure:
-    figure = Figure(figsize=(10, 4.4), layout="constrained")
-    left, right = figure.subplots(1, 2, sharey=True)
-    for axes, kind in ((left, "measured"), (right, "delivered")):
-        for name, label in LABELS.items():
-            budgets = budgets_of(runs[name])
-            low, middle, high = np.quantile(found[name][kind], [0.25, 0.5, 0.75], axis=0)
-            style = {"color": _COLOURS[name], "marker": _MARKERS[name], "markersize": 4}
-            axes.plot(budgets, middle, label=label, linewidth=2.2 if name == OWN else 1.2, **style)
-            axes.fill_between(budgets, low, high, color=_COLOURS[name], alpha=0.10, linewidth=0)
-        axes.set(xscale="log", xlabel="repetitions on the broker")
-        axes.set_xticks([20, 40, 80, 160, 320, 640], ["20", "40", "80", "160", "320", "640"])
-        axes.minorticks_off()
-    left.set(ylabel="share of the table's hypervolume", title="truly non-dominated among the measured")
-    right.set_title("delivered as the front")
-    left.legend(loc="lower right", fontsize="small")
+def _draw(results: Sequence[Results]) -> Figure:
+    figure = Figure(figsize=(10, 4.4 * len(results)), layout="constrained")
+    panels = figure.subplots(len(results), 2, sharey=True, squeeze=False)
+    titles = {"measured": "truly non-dominated among the measured", "delivered": "delivered as the front"}
+    for row, each in zip(panels, results, strict=True):
+        for axes, (kind, title) in zip(row, titles.items(), strict=True):
+            _draw_volumes(axes, each, kind)
+            axes.set_title(title if len(results) == 1 else f"{title}\n{each.title}")
+        row[0].set(ylabel="share of the table's hypervolume")
+    panels[0][0].legend(loc="lower right", fontsize="small")
     return figure
+
+
+def _draw_volumes(axes: Axes, results: Results, kind: str) -> None:
+    for name, label in LABELS.items():
+        budgets = budgets_of(results.runs[name])
+        low, middle, high = np.quantile(results.volumes[name][kind], [0.25, 0.5, 0.75], axis=0)
+        style: dict[str, Any] = {"color": _COLOURS[name], "marker": _MARKERS[name], "markersize": 4}
+        axes.plot(budgets, middle, label=label, linewidth=2.2 if name == OWN else 1.2, **style)
+        axes.fill_between(budgets, low, high, color=_COLOURS[name], alpha=0.10, linewidth=0)
+    axes.set(xscale="log", xlabel="repetitions on the broker")
+    axes.set_xticks([20, 40, 80, 160, 320, 640], ["20", "40", "80", "160", "320", "640"])
+    axes.minorticks_off()
 
 
 if __name__ == "__main__":

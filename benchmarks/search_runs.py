@@ -1,15 +1,16 @@
 """Store the strategies' requests on the table benchmark: `python -m benchmarks.search_runs <strategy> …`.
 
-Writes one file per strategy in `benchmarks/data/search/`: for each seed, the configurations and blocks in the order
-asked. Every figure is made from these files. A file holds hashes of what it was made with, and is refused if one does
-not match any more. Comments, docstrings, layout, imports, log lines and the texts of errors do not count: they cannot
-change what a strategy asks for, and a run takes minutes.
+Writes one file per strategy and recorded grid, `benchmarks/data/search/<grid>/<strategy>.json`: for each seed, the
+configurations and blocks in the order asked. Every figure is made from these files. A file holds hashes of what it was
+made with, and is refused if one does not match any more. Comments, docstrings, layout, imports, log lines and the texts
+of errors do not count: they cannot change what a strategy asks for, and a run takes minutes.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
+import itertools
 import json
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -21,7 +22,8 @@ import typer
 from rich.progress import track
 
 from benchmarks.strategies import strategy
-from benchmarks.strategies.table import GRID, Answer, recorded_table, table_study
+from benchmarks.strategies.grids import FIRST, GRIDS, Grid, recorded_grids
+from benchmarks.strategies.table import Answer
 
 RUNS = Path(__file__).parent / "data" / "search"
 SEEDS = 20
@@ -77,38 +79,33 @@ _CODE: dict[str, tuple[list[str], list[str]]] = {
 NAMES = tuple(_CODE)
 
 
-def stored(name: str) -> dict[int, list[Answer]]:
-    """Return what a strategy asked for, by seed.
+def stored(name: str, grid: Grid = FIRST) -> dict[int, list[Answer]]:
+    """Return what a strategy asked for on a grid, by seed.
 
     Raises:
         SystemExit: If nothing is stored, or it was made with another study, recording or code.
     """
-    path = RUNS / f"{name}.json"
+    path, remedy = RUNS / grid.name / f"{name}.json", f"python -m benchmarks.search_runs {name} --grid {grid.name}"
     if not path.exists():
-        raise SystemExit(f"error: {path} is missing; make it with python -m benchmarks.search_runs {name}")
+        raise SystemExit(f"error: {path} is missing; make it with {remedy}")
     content = json.loads(path.read_text())
-    changed = [what for what, value in made_with(name).items() if content["made_with"].get(what) != value]
+    changed = [what for what, value in made_with(name, grid).items() if content["made_with"].get(what) != value]
     if changed:
-        raise SystemExit(
-            f"error: {path} was made with another {' and '.join(changed)}; run python -m benchmarks.search_runs {name}"
-        )
+        raise SystemExit(f"error: {path} was made with another {' and '.join(changed)}; run {remedy}")
     if len(content["runs"]) != SEEDS:
-        raise SystemExit(
-            f"error: {path} holds {len(content['runs'])} seeds, not {SEEDS}; "
-            f"run python -m benchmarks.search_runs {name}"
-        )
+        raise SystemExit(f"error: {path} holds {len(content['runs'])} seeds, not {SEEDS}; run {remedy}")
     return {int(seed): [Answer(*pair) for pair in run] for seed, run in content["runs"].items()}
 
 
-def made_with(name: str) -> dict[str, str]:
+def made_with(name: str, grid: Grid = FIRST) -> dict[str, str]:
     """Return hashes of the recording, of the study, and of the modules that decide what the strategy asks for."""
     own, of_the_library = _CODE[name]
     files = [_STRATEGIES / f"{module}.py" for module in ("table", *own)]
     files += [_LIBRARY / f"{module}.py" for module in of_the_library]
     return {
         "code": _sha256(*(bare_code(path.read_text()).encode() for path in files)),
-        "recording": _sha256(GRID.read_bytes()),
-        "study": _sha256(json.dumps(_asked_by_the_study(), sort_keys=True).encode()),
+        "recording": _sha256(grid.file.read_bytes()),
+        "study": _sha256(json.dumps(_asked_by_the_study(grid), sort_keys=True).encode()),
     }
 
 
@@ -135,28 +132,34 @@ class _BareCode(ast.NodeTransformer):
         """Drop an import: as above."""
 
 
-def _asked_by_the_study() -> dict[str, Any]:
-    return table_study().model_dump(mode="json", include=_OF_THE_STUDY)
+def _asked_by_the_study(grid: Grid) -> dict[str, Any]:
+    return grid.study().model_dump(mode="json", include=_OF_THE_STUDY)
 
 
 def main(
     names: Annotated[list[str], typer.Argument(help="strategies, by their names in benchmarks/strategies")],
     seeds: Annotated[int, typer.Option(help="how many seeds, from 0 on")] = SEEDS,
     budget: Annotated[int | None, typer.Option(help="repetitions for each seed")] = None,
+    grid: Annotated[str, typer.Option(help=f"{' or '.join(GRIDS)}; by default every recorded grid")] = "",
 ) -> None:
-    """Run strategies on the table and store what they asked for."""
-    RUNS.mkdir(parents=True, exist_ok=True)
-    for name in names:
-        run = partial(_run, name, budget or BUDGETS.get(name, BUDGET))
+    """Run strategies on the recorded grids and store what they asked for."""
+    if grid and grid not in GRIDS:
+        raise SystemExit(f"error: --grid {grid}: the grids are {', '.join(GRIDS)}")
+    for each, name in itertools.product([GRIDS[grid]] if grid else recorded_grids(), names):
+        folder = RUNS / each.name
+        folder.mkdir(parents=True, exist_ok=True)
+        run = partial(_run, each, name, budget or BUDGETS.get(name, BUDGET))
         with ProcessPoolExecutor(2) as pool:
-            runs = dict(zip(range(seeds), track(pool.map(run, range(seeds)), name, seeds), strict=True))
+            runs = dict(
+                zip(range(seeds), track(pool.map(run, range(seeds)), f"{each.name}: {name}", seeds), strict=True)
+            )
         versions = {package: version(package) for package in _PACKAGES.get(name, ("numpy",))}
-        content = {"strategy": name, "made_with": made_with(name), "versions": versions, "runs": runs}
-        (RUNS / f"{name}.json").write_text(json.dumps(content, separators=(",", ":")) + "\n")
+        content = {"strategy": name, "made_with": made_with(name, each), "versions": versions, "runs": runs}
+        (folder / f"{name}.json").write_text(json.dumps(content, separators=(",", ":")) + "\n")
 
 
-def _run(name: str, budget: int, seed: int) -> list[tuple[int, int]]:
-    given = recorded_table().answers(strategy(name), table_study(), seed, budget)
+def _run(grid: Grid, name: str, budget: int, seed: int) -> list[tuple[int, int]]:
+    given = grid.answers(strategy(name), seed, budget)
     return [(each.configuration, each.block) for each in given]
 
 

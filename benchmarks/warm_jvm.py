@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import csv
 import os
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,9 +26,8 @@ import pandas as pd
 import typer
 from rich.progress import Progress
 
-from benchmarks.on_cluster import DATA, begun, clear_errors, progress_bars
+from benchmarks.on_cluster import DATA, clear_errors, own_testbed, progress_bars
 from benchmarks.warm_jvm_table import FAILING, FRESH, SHORT, WARM, report
-from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.design import latin_hypercube
 from kafka_pareto.campaign.records import TimedLoad
 from kafka_pareto.drivers.common.load_tool import LoadRequest, LoadResult
@@ -37,12 +35,11 @@ from kafka_pareto.drivers.producer.attempt import judge, mib_s
 from kafka_pareto.drivers.producer.load_generator import LoadGenerator
 from kafka_pareto.drivers.producer.sizing import sizing_of
 from kafka_pareto.drivers.producer.study import ProducerStudy
-from kafka_pareto.drivers.producer.testbed import Testbed, open_testbed
+from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.errors import BadInputError, LoadToolError
 from kafka_pareto.kafka.end_offsets import EndOffsets
 from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
 from kafka_pareto.settings import Settings, load_settings
-from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.overrides import with_overrides
 from kafka_pareto.study.study_file import load_named_study
@@ -184,22 +181,16 @@ def append_rows(file: Path, rows: list[Row], study: Tune) -> None:
 def open_bench(study: Tune, brokers: int, file: Path, settings: Settings) -> Iterator[Bench]:
     """Open brokers, a topic and both load generators; the fixed rate is the file's, else as the study finds it."""
     case = study.cases[0]
-    with (
-        tempfile.TemporaryDirectory(prefix="kafka-pareto-warm-jvm-") as folder,
-        Brokers(brokers, settings, jmx_configuration=None, gc_log=False) as running,
-    ):
-        here = {"bootstrap_servers": running.bootstrap_servers, "own_cluster_id": running.cluster_id}
-        own = settings.model_copy(update=here)
-        campaign = begun(FolderStore(Path(folder)), study, "c1")
-        warm = LoadGenerator(running.bootstrap_servers, None, own, has_brokers=True, keeps_jvm=True)
-        with open_testbed(campaign, case, own) as testbed, warm:
-            timed = sizing_of(campaign, case, testbed).timed  # it also warms up the brokers
-            if timed is None:
-                raise BadInputError(f"study {study.name}: protocol: must use the load generator here")
-            rows = read_rows(file)
-            if len(rows):
-                timed = timed.model_copy(update={"paced_rate_records_s": float(rows.paced_rate_records_s.iloc[0])})
-            yield Bench(study, case, testbed, warm, arms_of(timed))
+    with ExitStack() as opened:
+        campaign, testbed, own = opened.enter_context(own_testbed(study, brokers, settings))
+        warm = opened.enter_context(LoadGenerator(own.bootstrap_servers, None, own, has_brokers=True, keeps_jvm=True))
+        timed = sizing_of(campaign, case, testbed).timed  # it also warms up the brokers
+        if timed is None:
+            raise BadInputError(f"study {study.name}: protocol: must use the load generator here")
+        rows = read_rows(file)
+        if len(rows):
+            timed = timed.model_copy(update={"paced_rate_records_s": float(rows.paced_rate_records_s.iloc[0])})
+        yield Bench(study, case, testbed, warm, arms_of(timed))
 
 
 def main(

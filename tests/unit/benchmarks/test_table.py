@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from benchmarks import search_runs
 from benchmarks.strategies import strategy
 from benchmarks.strategies.answers import log_objectives
+from benchmarks.strategies.grids import FIRST, Grid, recorded_grids
 from benchmarks.strategies.plain import all_candidates
 from benchmarks.strategies.table import BLOCKS, Answer, Asking, Table, recorded_table, table_study, truth_blocks
 from kafka_pareto.analysis.hypervolume import REFERENCE
@@ -109,9 +111,10 @@ def test_a_space_that_cannot_be_listed_is_refused_naming_the_large_dimensions(
         all_candidates(table_study().model_copy(update={"factors": factors}), "8192")
 
 
+@pytest.mark.parametrize("grid", recorded_grids(), ids=lambda grid: grid.name)
 @pytest.mark.parametrize("name", search_runs.NAMES)
-def test_stored_runs_were_made_with_the_current_code_and_recording(name: str) -> None:
-    runs = search_runs.stored(name)
+def test_stored_runs_were_made_with_the_current_code_and_recording(name: str, grid: Grid) -> None:
+    runs = search_runs.stored(name, grid)
 
     assert len(runs) == search_runs.SEEDS
     assert min(len(given) for given in runs.values()) >= 100
@@ -175,9 +178,10 @@ def test_other_code_has_another_hash(old: str, new: str) -> None:
 
 
 def test_runs_of_another_recording_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    content = json.loads((search_runs.RUNS / "random.json").read_text())
+    content = json.loads((search_runs.RUNS / FIRST.name / "random.json").read_text())
     content["made_with"]["recording"] = "another"
-    (tmp_path / "random.json").write_text(json.dumps(content))
+    (tmp_path / FIRST.name).mkdir()
+    (tmp_path / FIRST.name / "random.json").write_text(json.dumps(content))
     monkeypatch.setattr(search_runs, "RUNS", tmp_path)
 
     with pytest.raises(SystemExit, match="was made with another recording"):
@@ -187,3 +191,37 @@ def test_runs_of_another_recording_are_refused(tmp_path: Path, monkeypatch: pyte
 def test_the_table_covers_the_whole_grid() -> None:
     assert len(recorded_table().losses) == 360
     assert np.isfinite(recorded_table().losses).all()
+
+
+@dataclass(frozen=True)
+class SmallerRecords(Grid):
+    """The first grid's numbers, as if they were of another record size."""
+
+    @property
+    def file(self) -> Path:
+        return FIRST.file
+
+
+def test_a_strategy_on_another_grid_gets_its_record_size_and_answers() -> None:
+    asked_at = []
+
+    def notes_the_size(study: Study, case: str, _seed: int) -> Asking:
+        asked_at.append((case, study.cases))
+        while True:
+            yield [study.baseline_configuration()]
+
+    assert len(SmallerRecords("1024", "no brokers").answers(notes_the_size, 0, budget=3)) == 3
+    assert asked_at == [("1024", ["1024"])]
+
+
+def test_an_incomplete_recording_is_refused(tmp_path: Path) -> None:
+    begun = tmp_path / "grid_1024.csv"
+    begun.write_text("".join(FIRST.file.read_text().splitlines(keepends=True)[:31]))
+
+    class Begun(Grid):
+        @property
+        def file(self) -> Path:
+            return begun
+
+    with pytest.raises(SystemExit, match=r"holds 30 of 1,800 repetitions; .*record_grid"):
+        Begun("1024", "interrupted").table()

@@ -29,13 +29,17 @@ def answer_lines(decisions: Sequence[Decision], driver: Driver) -> list[str]:
 
 
 def decision_line(decision: Decision, driver: Driver) -> str:
-    """Return the decision and the changes: `change, throughput +63 % [+30, +99], p95 latency -41 % [-50, -30]`.
+    """Return the decision and the pick's changes: `change, throughput +63 % [+30, +99], p95 latency -41 % [-50, -30]`.
 
-    Without a known change, return the card's headline.
+    If the baseline is kept, it is marked as the pick's: `keep (pick: throughput +1 % [-31, +47])`. Without a known
+    change, return the card's headline.
     """
     gains = (gain for gain in _plane_gains(decision, driver) if gain is not None)
     changes = [f"{label_of(gain.objective)} {text}" for gain in gains if (text := _percent(gain, " %"))]
-    return ", ".join([_decided(decision), *changes]) if changes else headline_of(decision)
+    if not changes:
+        return headline_of(decision)
+    decided = _decided(decision)
+    return f"{decided} (pick: {', '.join(changes)})" if decided == _KEPT else ", ".join([decided, *changes])
 
 
 def _row(decision: Decision, driver: Driver) -> tuple[str, ...]:

@@ -131,7 +131,7 @@ def test_a_process_that_has_ended_meanwhile_does_not_keep_the_tracking_server_fr
     monkeypatch.setattr(os, "execv", lambda _, argv: became.append(argv))
     mlflow_server.main()
 
-    assert became[0][1:3] == ["-m", "kafka_pareto.tracking.server_process"]
+    assert became[0][1:3] == ["-m", "mlflow"]
 
 
 def test_without_setpriv_no_program_is_started(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -200,10 +200,10 @@ IN_PARALLEL = @INSTALLING=yes $(MAKE) -s --no-print-directory -o preflight -j $(
 
 setup setup-tests log-pipeline: MAKEOVERRIDES =
 setup: preflight ## install missing tools into .state
-	$(call IN_PARALLEL,$(STAMPS)/python $(STAMPS)/kafka $(MINIO))
+	$(call IN_PARALLEL,$(STAMPS)/class-archives $(MINIO))
 
 setup-tests: preflight-tests
-	$(call IN_PARALLEL,$(STAMPS)/python $(STAMPS)/kafka $(MINIO) $(STAMPS)/npm)
+	$(call IN_PARALLEL,$(STAMPS)/class-archives $(MINIO) $(STAMPS)/npm)
 
 log-pipeline: setup ## install the log pipelines' parts: Filebeat, aggregator, Collector, shop, Spark
 	$(call IN_PARALLEL,$(addprefix $(STAMPS)/,filebeat aggregator collector shop spark-jars))
@@ -264,16 +264,18 @@ $(STAMPS)/peers: benchmarks/requirements.txt $(STAMPS)/python
 	@$(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > "$$(cat .state/peers/folder)/main.pth"
 	@touch $@
 
-# Archive the classes that the cluster helper needs: each step starts one. Nothing answers the requests, and a failure costs
-# only the time saved.
-$(STAMPS)/kafka: include/kafka/pom.xml include/kafka/archived_requests.jsonl $(shell find include/kafka/src/main -type f 2>/dev/null) | preflight
+$(STAMPS)/kafka: include/kafka/pom.xml $(shell find include/kafka/src/main -type f 2>/dev/null) | preflight
 	@echo 'Downloading Kafka from Maven Central and compiling its helper (under a minute) …'
 	@mkdir -p $(STAMPS)
-	@rm -rf $@ '$(TOOLS)/kafka/jars' '$(TOOLS)/kafka/build' '$(TOOLS)/kafka/admin.jsa'
+	@rm -rf $@ '$(TOOLS)/kafka/jars' '$(TOOLS)/kafka/build'
 	@$(MAVEN) -f include/kafka/pom.xml package -Dmaven.test.skip=true -DstateDir='$(TOOLS)/kafka' > '$(STAMPS)/kafka.log' 2>&1 || \
 	  { tail -5 '$(STAMPS)/kafka.log'; echo 'error: Maven failed (its log is above); if it is a download, check the network and settings.xml, then run make again' >&2; exit 1; }
-	@java -XX:ArchiveClassesAtExit='$(TOOLS)/kafka/admin.jsa' -Xmx96m -XX:+UseSerialGC -cp '$(TOOLS)/kafka/jars/*' \
-	  io.kafkapareto.ClusterAdmin < include/kafka/archived_requests.jsonl > '$(STAMPS)/archive.log' 2>&1 || true
+	@touch $@
+
+# Without archived classes, brokers and steps only start more slowly.
+$(STAMPS)/class-archives: $(STAMPS)/kafka $(STAMPS)/python
+	@$(PYTHON) -m kafka_pareto_embedded.bootstrap.class_archives > '$(STAMPS)/class-archives.log' 2>&1 || \
+	  echo 'warning: $(STAMPS)/class-archives.log says why Java classes are not archived; brokers start more slowly' >&2
 	@touch $@
 
 # Spark is published as a source archive only, so its build tools are locked too.

@@ -16,8 +16,9 @@ from tenacity import retry, retry_if_not_result, stop_after_delay, wait_fixed
 
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.errors import ClusterError
-from kafka_pareto.kafka.admin_process import ClusterHelper
+from kafka_pareto.kafka.admin_process import HELPER, ClusterHelper
 from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.kafka.java import class_archive
 from kafka_pareto.settings import load_settings
 from tests.system.broker_fixtures import RunningBrokers
 
@@ -52,9 +53,8 @@ def test_the_helper_process_starts_from_archived_classes(single_broker: RunningB
     before = set(psutil.Process().children())
     with Cluster(single_broker.bootstrap_servers, None, single_broker.settings):
         (helper,) = set(psutil.Process().children()) - before
-        assert str(single_broker.settings.kafka_jars.parent / "admin.jsa") in [
-            each.path for each in helper.memory_maps()
-        ]
+        archive = str(class_archive(single_broker.settings.kafka_jars, HELPER))
+        assert archive in [each.path for each in helper.memory_maps()]
 
 
 def test_created_topic_is_complete_and_has_the_settings_it_was_given(wide_cluster: Cluster) -> None:

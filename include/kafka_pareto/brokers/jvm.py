@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kafka_pareto.brokers.nodes import Node
+from kafka_pareto.kafka.java import from_archive
 from kafka_pareto.shipped import INCLUDE
 
 HEAP_MIB = 384
+BROKER = "broker"
+"""Name of its archive of classes."""
 _JVM_OPTIONS = INCLUDE / "kafka" / "broker.jvm"
 
 
@@ -19,7 +22,8 @@ def broker_argv(node: Node, jars: Path, java: str, heap_mib: int = HEAP_MIB, opt
     """
     heap = [f"-Xms{heap_mib}m", f"-Xmx{heap_mib}m"]
     program = ["-cp", f"{jars.absolute()}/*", "kafka.Kafka", str(node.properties_file)]
-    return [java, *heap, f"@{_JVM_OPTIONS}", *folder_options(node), *options, *program]
+    own = [*from_archive(jars, BROKER), *folder_options(node)]
+    return [java, *heap, f"@{_JVM_OPTIONS}", *own, *options, *program]
 
 
 def gc_log_option(file_name: str) -> str:

@@ -16,9 +16,10 @@ from typing import IO, Any
 
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.client_properties import hidden, read_client_config, secrets_in
-from kafka_pareto.kafka.java import QUICK_START, java_environment
+from kafka_pareto.kafka.java import QUICK_START, from_archive, java_environment
 from kafka_pareto.settings import Settings
 
+HELPER = "cluster-helper"
 _START_TIMEOUT_S = 30.0
 _GRACE_S = 5.0
 
@@ -33,6 +34,12 @@ _FIXES = {
     r"UnknownTopic": "create the topic, or check who deleted it",
     r"^Config|^Kafka|Illegal|File|AccessDenied": "fix the client.properties or the bootstrap servers",
 }
+
+
+def helper_argv(java: str, jars: Path) -> list[str]:
+    """Return the helper's command line."""
+    options = ["-Xmx96m", *QUICK_START, "-XX:+ErrorFileToStderr", *from_archive(jars, HELPER)]
+    return [java, *options, "-cp", f"{jars}/*", "io.kafkapareto.ClusterAdmin"]
 
 
 class _NoAnswerError(Exception):
@@ -112,13 +119,8 @@ class ClusterHelper:
 
     def _start(self, helpers_end: socket.socket) -> subprocess.Popen[bytes]:
         tether = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
-        jars = self._settings.kafka_jars
-        options = ["-Xmx96m", *QUICK_START, "-XX:+ErrorFileToStderr"]
-        # Archived classes nearly halve its start-up time; it ignores a missing or outdated archive.
-        options += [f"-XX:SharedArchiveFile={jars.parent / 'admin.jsa'}", "-Xlog:disable", "-Xlog:all=error:stderr"]
-        options += ["-cp", f"{jars}/*"]
         return subprocess.Popen(
-            [*tether, self._settings.java, *options, "io.kafkapareto.ClusterAdmin"],
+            [*tether, *helper_argv(self._settings.java, self._settings.kafka_jars)],
             stdin=helpers_end.fileno(),
             stdout=helpers_end.fileno(),
             stderr=self._log,

@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 QUICK_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Duser.language=en")
 """Options of a small JVM that starts quickly."""
+
+
+def class_archive(jars: Path, program: str) -> Path:
+    """Return the place of a program's archived classes."""
+    return jars.absolute().parent / f"{program}.jsa"
+
+
+def from_archive(jars: Path, program: str) -> list[str]:
+    """Return the JVM options that load a program's classes from its archive, if there is one.
+
+    The JVM silently ignores the archive of another Java or of other jars.
+    """
+    archive = class_archive(jars, program)
+    return [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds*=off"] if archive.is_file() else []
 
 
 def java_environment() -> dict[str, str]:

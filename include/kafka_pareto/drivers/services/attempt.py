@@ -66,7 +66,6 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
         timeline = timeline_of(orders_run.fault, placed) if orders_run.fault else None
     if outcome != "valid" or fault in CHANGING_THE_CLUSTER:
         # The next level must not inherit leftover orders, added partitions, moved leaders or a cold broker.
-        # The next level must not inherit leftover orders, added partitions, moved leaders or a cold broker.
         testbed.end_topology()
     return Attempt(
         outcome=outcome,

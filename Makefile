@@ -200,10 +200,10 @@ IN_PARALLEL = @INSTALLING=yes $(MAKE) -s --no-print-directory -o preflight -j $(
 
 setup setup-tests log-pipeline: MAKEOVERRIDES =
 setup: preflight ## install missing tools into .state
-	$(call IN_PARALLEL,$(STAMPS)/class-archives $(MINIO))
+	$(call IN_PARALLEL,$(STAMPS)/cds-archives $(MINIO))
 
 setup-tests: preflight-tests
-	$(call IN_PARALLEL,$(STAMPS)/class-archives $(MINIO) $(STAMPS)/npm)
+	$(call IN_PARALLEL,$(STAMPS)/cds-archives $(MINIO) $(STAMPS)/npm)
 
 log-pipeline: setup ## install the log pipelines' parts: Filebeat, aggregator, Collector, shop, Spark
 	$(call IN_PARALLEL,$(addprefix $(STAMPS)/,filebeat aggregator collector shop spark-jars))
@@ -272,11 +272,11 @@ $(STAMPS)/kafka: include/kafka/pom.xml $(shell find include/kafka/src/main -type
 	  { tail -5 '$(STAMPS)/kafka.log'; echo 'error: Maven failed (its log is above); if it is a download, check the network and settings.xml, then run make again' >&2; exit 1; }
 	@touch $@
 
-# Without archived classes, brokers and steps only start more slowly.
-$(STAMPS)/class-archives: $(STAMPS)/kafka $(STAMPS)/python
-	@$(PYTHON) -m kafka_pareto_embedded.bootstrap.class_archives > '$(STAMPS)/class-archives.log' 2>&1 || \
-	  echo 'warning: $(STAMPS)/class-archives.log says why Java classes are not archived; brokers start more slowly' >&2
-	@touch $@
+# Without CDS archives, brokers and steps only start more slowly.
+$(STAMPS)/cds-archives: $(STAMPS)/kafka $(STAMPS)/python
+	@echo 'Archiving the classes of a broker and of its client, so that they start faster …'
+	@$(PYTHON) -m kafka_pareto_embedded.bootstrap.cds_archives > '$(STAMPS)/cds-archives.log' 2>&1 && touch $@ || \
+	  echo 'warning: Java classes could not be archived, so brokers start more slowly; see $(STAMPS)/cds-archives.log' >&2
 
 # Spark is published as a source archive only, so its build tools are locked too.
 SHOP_VENV := .state/log-pipeline/venv

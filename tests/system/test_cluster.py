@@ -16,9 +16,8 @@ from tenacity import retry, retry_if_not_result, stop_after_delay, wait_fixed
 
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.errors import ClusterError
-from kafka_pareto.kafka.admin_process import HELPER, ClusterHelper
+from kafka_pareto.kafka.admin_process import ClusterHelper
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.kafka.java import class_archive
 from kafka_pareto.settings import load_settings
 from tests.system.broker_fixtures import RunningBrokers
 
@@ -47,14 +46,6 @@ def test_description_names_version_brokers_and_controller(wide_cluster: Cluster,
     assert {broker.host for broker in described.brokers} == {"127.0.0.1"}
     assert described.controller_id in {1, 2, 3}
     assert len(described.cluster_id) == 22
-
-
-def test_the_helper_process_starts_from_archived_classes(single_broker: RunningBrokers) -> None:
-    before = set(psutil.Process().children())
-    with Cluster(single_broker.bootstrap_servers, None, single_broker.settings):
-        (helper,) = set(psutil.Process().children()) - before
-        archive = str(class_archive(single_broker.settings.kafka_jars, HELPER))
-        assert archive in [each.path for each in helper.memory_maps()]
 
 
 def test_created_topic_is_complete_and_has_the_settings_it_was_given(wide_cluster: Cluster) -> None:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kafka_pareto.brokers.nodes import Node
-from kafka_pareto.kafka.java import from_archive
+from kafka_pareto.kafka.java import cds_options
 from kafka_pareto.shipped import INCLUDE
 
 HEAP_MIB = 384
 BROKER = "broker"
-"""Name of its archive of classes."""
+"""Name of its CDS archive."""
+BROKER_CLASS = "kafka.Kafka"
 _JVM_OPTIONS = INCLUDE / "kafka" / "broker.jvm"
 
 
@@ -21,8 +22,8 @@ def broker_argv(node: Node, jars: Path, java: str, heap_mib: int = HEAP_MIB, opt
     The full heap is allocated at start.
     """
     heap = [f"-Xms{heap_mib}m", f"-Xmx{heap_mib}m"]
-    program = ["-cp", f"{jars.absolute()}/*", "kafka.Kafka", str(node.properties_file)]
-    own = [*from_archive(jars, BROKER), *folder_options(node)]
+    program = ["-cp", f"{jars.absolute()}/*", BROKER_CLASS, str(node.properties_file)]
+    own = [*cds_options(jars, BROKER), *folder_options(node)]
     return [java, *heap, f"@{_JVM_OPTIONS}", *own, *options, *program]
 
 

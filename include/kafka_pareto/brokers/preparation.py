@@ -13,7 +13,7 @@ from kafka_pareto.brokers.jvm import BROKER, folder_options
 from kafka_pareto.brokers.nodes import LOOPBACK, Node, nodes_in
 from kafka_pareto.brokers.processes import without_frames
 from kafka_pareto.errors import BadInputError, ClusterError
-from kafka_pareto.kafka.java import QUICK_START, from_archive, java_environment
+from kafka_pareto.kafka.java import QUICK_START, cds_options, java_environment
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.kafka.properties_file import escaped, properties_lines
 from kafka_pareto.shipped import INCLUDE
@@ -78,7 +78,7 @@ def _format_storage(folder: Path, nodes: Sequence[Node], jars: Path, java: str) 
         java,
         "-Xmx256m",
         *QUICK_START,
-        *from_archive(jars, BROKER),  # the broker loads most of its classes
+        *cds_options(jars, BROKER),  # the broker loads most of its classes
         *folder_options(nodes[0]),
         "-cp",
         f"{jars}/*",

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.client_properties import hidden, read_client_config, secrets_in
-from kafka_pareto.kafka.java import QUICK_START, from_archive, java_environment
+from kafka_pareto.kafka.java import QUICK_START, cds_archive, cds_options, java_environment
 from kafka_pareto.settings import Settings
 
 HELPER = "cluster-helper"
@@ -38,12 +38,16 @@ _FIXES = {
 
 def helper_argv(java: str, jars: Path) -> list[str]:
     """Return the helper's command line."""
-    options = ["-Xmx96m", *QUICK_START, "-XX:+ErrorFileToStderr", *from_archive(jars, HELPER)]
+    options = ["-Xmx96m", *QUICK_START, "-XX:+ErrorFileToStderr", *cds_options(jars, HELPER)]
     return [java, *options, "-cp", f"{jars}/*", "io.kafkapareto.ClusterAdmin"]
 
 
 class _NoAnswerError(Exception):
     """The helper process printed invalid output."""
+
+    def __init__(self, printed: bytes) -> None:
+        self.printed = printed
+        super().__init__(f"the helper process printed {printed[:200].decode(errors='replace')!r} instead of a response")
 
 
 class ClusterHelper:
@@ -105,6 +109,8 @@ class ClusterHelper:
             except _NoAnswerError as error:
                 self._process.kill()  # its next output would be read as the response to the next request
                 fix = "check for other output on its stdout, such as a Java agent's"
+                if error.printed.startswith(b"#"):  # the JVM's report of a crash
+                    fix = f"its CDS archive may be damaged: delete {cds_archive(self._settings.kafka_jars, HELPER)}"
                 raise self.error(asked, str(error), fix) from error
         if "error" in answer:
             kind, message = answer["error"]["type"], answer["error"]["message"]
@@ -150,8 +156,7 @@ class ClusterHelper:
         except ValueError:
             answer = None
         if not isinstance(answer, dict) or "id" not in answer or not {"ok", "error"} & answer.keys():
-            said = line[:200].decode(errors="replace")
-            raise _NoAnswerError(f"the helper process printed {said!r} instead of a response")
+            raise _NoAnswerError(line)
         return answer
 
     def _ended(self, operation: str) -> ClusterError:

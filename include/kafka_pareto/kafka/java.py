@@ -9,17 +9,17 @@ QUICK_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"
 """Options of a small JVM that starts quickly."""
 
 
-def class_archive(jars: Path, program: str) -> Path:
-    """Return the place of a program's archived classes."""
+def cds_archive(jars: Path, program: str) -> Path:
+    """Return the place of a program's CDS archive, the classes it loads at its start."""
     return jars.absolute().parent / f"{program}.jsa"
 
 
-def from_archive(jars: Path, program: str) -> list[str]:
-    """Return the JVM options that load a program's classes from its archive, if there is one.
+def cds_options(jars: Path, program: str) -> list[str]:
+    """Return the JVM options that load a program's classes from its CDS archive, if there is one.
 
-    The JVM silently ignores the archive of another Java or of other jars.
+    The JVM silently ignores an archive of another Java or of other jars, and crashes on a truncated one.
     """
-    archive = class_archive(jars, program)
+    archive = cds_archive(jars, program)
     return [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds*=off"] if archive.is_file() else []
 
 

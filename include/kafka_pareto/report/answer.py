@@ -38,8 +38,9 @@ def decision_line(decision: Decision, driver: Driver) -> str:
     changes = [f"{label_of(gain.objective)} {text}" for gain in gains if (text := _percent(gain, " %"))]
     if not changes:
         return headline_of(decision)
-    decided = _decided(decision)
-    return f"{decided} (pick: {', '.join(changes)})" if decided == _KEPT else ", ".join([decided, *changes])
+    if decision.verdict not in _DECISIONS:
+        return f"{_KEPT} (pick: {', '.join(changes)})"
+    return ", ".join([_DECISIONS[decision.verdict], *changes])
 
 
 def _row(decision: Decision, driver: Driver) -> tuple[str, ...]:

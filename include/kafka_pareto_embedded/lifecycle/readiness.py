@@ -15,7 +15,7 @@ from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.study.cluster_names import cluster_names, kind_of
 from kafka_pareto.study.identifiers import COMPARE_DAG_ID, TUNE_DAG_ID, pool_of
 from kafka_pareto_embedded.airflow_api.administrator import administrator, has_dag, is_healthy
-from kafka_pareto_embedded.airflow_api.connection import NO_CERTIFICATES
+from kafka_pareto_embedded.airflow_api.connection import PLAIN_HTTP
 from kafka_pareto_embedded.bootstrap.ports import LOOPBACK
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.lifecycle.supervision import Supervisor
@@ -113,7 +113,7 @@ def _mlflow_health(stack: Stack) -> str:
 
 def _answers(url: str) -> bool:
     try:
-        return httpx.get(url, timeout=5.0, trust_env=False, verify=NO_CERTIFICATES).is_success
+        return httpx.get(url, timeout=5.0, trust_env=False, verify=PLAIN_HTTP).is_success
     except httpx.HTTPError:
         return False
 

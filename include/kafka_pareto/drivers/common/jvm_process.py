@@ -209,8 +209,8 @@ def require_success(exit_code: int, complaint: str) -> None:
 
 
 def timed_out(timeout_s: float, complaint: str) -> LoadToolError:
-    """Return the error of a load that was stopped at its timeout, with what the tool complained of until then."""
-    said = f"; it had printed: {complaint}" if complaint else ""
+    """Return the error of a load that was stopped at its timeout, with the tool's output, if any."""
+    said = f"; its output: {complaint}" if complaint else ""
     return LoadToolError(
         f"the load generator did not finish within {timeout_s:g} s (protocol.timeout_s) and was stopped{said}"
     )

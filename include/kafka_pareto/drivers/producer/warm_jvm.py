@@ -140,7 +140,8 @@ class _Jvm:
             self._socket.sendall(json.dumps(options).encode() + b"\n")
         while b"\n" not in self._unread:
             if not wait_until_readable(self._socket.fileno(), deadline, watch):
-                log.warning("threads of the load generator at its timeout:\n%s", self._thread_dump())
+                dump = self._thread_dump() or f"no thread dump within {_DUMP_WITHIN_S:g} s"
+                log.warning("threads of the load generator at its timeout:\n%s", dump)
                 raise timed_out(timeout_s, complaint_in(self._errors, said_before, secrets))
             chunk = b""
             with suppress(ConnectionError):  # it ended with a request unread

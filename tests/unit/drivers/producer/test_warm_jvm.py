@@ -118,7 +118,7 @@ def test_an_answered_failure_is_reported_without_secrets_and_the_jvm_continues(b
         ("echo out of memory >&2; exit 3", "failed with exit code 3: out of memory"),
         ("kill -9 $$", "failed with exit code -9"),
         ("exit 0", "ended without an answer"),
-        ("echo no leader >&2; exec sleep 60", r"did not finish within 0\.5 s .* stopped; it had printed: no leader"),
+        ("echo no leader >&2; exec sleep 60", r"did not finish within 0\.5 s .* stopped; its output: no leader"),
         ("echo hello; continue", "is unreadable; it ends with 'hello'"),
     ],
     ids=["an error", "killed", "silence", "too slow", "no answer"],

@@ -1,8 +1,9 @@
 """Record the second grid of the search benchmark: `python -m benchmarks.record_grid`.
 
 The configurations of `grid_8192.csv`, at 1,024 B and on three brokers of its own with replication 3: 1,000 records by
-Kafka's own tool, a new JVM for each, in random order within a block. Every repetition is appended to the CSV, and the
-same command resumes. Each run, also a resumed one, warms up the brokers first.
+Kafka's own tool, a new JVM for each, in random order within a block. Every repetition is appended to
+`grid_1024.partial.csv`, and the same command resumes. The complete recording is renamed to `grid_1024.csv`. Each run,
+also a resumed one, warms up the brokers first.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ from kafka_pareto.drivers.common.load_tool import LoadRequest
 from kafka_pareto.drivers.producer.attempt import judge
 from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.drivers.producer.testbed import Testbed
-from kafka_pareto.errors import LoadToolError
+from kafka_pareto.errors import BadInputError, LoadToolError
 from kafka_pareto.kafka.end_offsets import EndOffsets
 from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
 from kafka_pareto.settings import load_settings
 from kafka_pareto.study.factors import Configuration
 
+CONFIGURATIONS = 360
 BROKERS = 3
 RECORDS = 1000
 WARM_UP_REPETITIONS = 5
@@ -160,11 +162,36 @@ def grid_configurations() -> dict[int, Configuration]:
     }
 
 
+def recording_file(blocks: int, configurations: int | None, file: Path | None) -> Path:
+    """Return the CSV to append to: `file`, or by default the grid's unfinished recording.
+
+    Raises:
+        BadInputError: If a trial would be appended to the grid's recording, or `--file` names that recording.
+    """
+    if file is None:
+        if blocks != BLOCKS or configurations is not None:
+            raise BadInputError(
+                "--blocks and --configurations are for trials; add --file with a CSV of the trial's own"
+            )
+        return SECOND.partial_file
+    if file.resolve() in (SECOND.file.resolve(), SECOND.partial_file.resolve()):
+        raise BadInputError(f"--file {file}: this is the grid's recording; leave out --file to record the grid")
+    return file
+
+
+def prepare(file: Path) -> None:
+    """Remove a last row whose writing was interrupted, and write the header to an empty or new CSV."""
+    with file.open("a+b") as opened:
+        opened.seek(0)
+        whole_bytes = opened.read().rfind(b"\n") + 1
+        opened.truncate(whole_bytes)
+        if not whole_bytes:
+            opened.write(f"{','.join(COLUMNS)}\n".encode())
+
+
 def planned(ids: Sequence[int], blocks: int, file: Path) -> list[tuple[int, int, int]]:
-    """Return block, order in the block and configuration of every repetition that the file does not hold."""
-    done = set[tuple[int, int]]()
-    if file.exists():
-        done = set(pd.read_csv(file)[["block", "configuration_id"]].itertuples(index=False, name=None))
+    """Return block, order in the block and configuration of every repetition that the prepared CSV does not hold."""
+    done = set(pd.read_csv(file)[["block", "configuration_id"]].itertuples(index=False, name=None))
     orders = [np.random.default_rng([SECOND.study().seed, block]).permutation(ids) for block in range(blocks)]
     return [
         (block, order, int(name))
@@ -175,40 +202,54 @@ def planned(ids: Sequence[int], blocks: int, file: Path) -> list[tuple[int, int,
 
 
 def append_row(file: Path, row: Row) -> None:
-    """Append a row to the CSV, with the header to a new one; times count from the CSV's first row."""
-    is_new, started_at = not file.exists(), pd.Timestamp(str(row["started_at"]))
-    first = started_at if is_new else pd.Timestamp(pd.read_csv(file, usecols=["started_at"], nrows=1).started_at[0])
+    """Append a row to the prepared CSV and flush it; times count from the CSV's first row."""
+    started_at = str(row["started_at"])
+    first = next(iter(pd.read_csv(file, usecols=["started_at"], nrows=1).started_at), started_at)
+    since_first = pd.Timestamp(started_at) - pd.Timestamp(first)
     with file.open("a", encoding="utf-8", newline="") as opened:
         writer = csv.DictWriter(opened, COLUMNS, lineterminator="\n")
-        if is_new:
-            writer.writeheader()
-        writer.writerow({**row, "started_at_s": round((started_at - first).total_seconds(), 1)})
+        writer.writerow({**row, "started_at_s": round(since_first.total_seconds(), 1)})
+        opened.flush()
 
 
 def main(
-    blocks: Annotated[int, typer.Option(help="how often each configuration is measured", min=1)] = BLOCKS,
-    configurations: Annotated[int | None, typer.Option(help="only so many, to try it, with a --file", min=1)] = None,
-    file: Annotated[Path, typer.Option(help="the CSV of all repetitions")] = SECOND.file,
+    blocks: Annotated[
+        int, typer.Option(help="how often each configuration is measured; another number only with --file", min=1)
+    ] = BLOCKS,
+    configurations: Annotated[
+        int | None, typer.Option(help="only so many, to try it; needs --file", min=1, max=CONFIGURATIONS)
+    ] = None,
+    file: Annotated[Path | None, typer.Option(help="the CSV of a trial; by default the grid's recording")] = None,
 ) -> None:
     """Measure what the CSV does not hold yet."""
     with clear_errors():
+        recording = recording_file(blocks, configurations, file)
+        if file is None and SECOND.file.exists():
+            print(f"{SECOND.file} is complete", file=sys.stderr)
+            return
+        prepare(recording)
         grid = grid_configurations()
         chosen = np.linspace(0, len(grid) - 1, configurations or len(grid)).astype(int)
-        to_measure = planned([list(grid)[at] for at in chosen], blocks, file)
-        if not to_measure:
-            print(f"{file} is complete", file=sys.stderr)
-            return
-        with own_testbed(SECOND.study(), BROKERS, load_settings()) as (_, testbed, _):
-            recorder = Recorder(testbed)
-            recorder.warm_up()
-            progress = Progress(len(to_measure))
-            for number, (block, order, name) in enumerate(to_measure, 1):
-                values = grid[name]
-                found = recorder.measured({prop: values[column] for column, prop in _PROPERTIES.items()})
-                row: Row = {"record_size_bytes": int(SECOND.case), "configuration_id": name, "block": block}
-                append_row(file, {**row, **values, **found, "order_in_block": order})
-                progress.show(number, block)
-            print(progress.summary(len(grid)), file=sys.stderr)
+        to_measure = planned([list(grid)[at] for at in chosen], blocks, recording)
+        if to_measure:
+            _measure(to_measure, grid, recording)
+        if file is None:
+            recording = recording.rename(SECOND.file)
+        print(f"{recording} is complete", file=sys.stderr)
+
+
+def _measure(to_measure: Sequence[tuple[int, int, int]], grid: dict[int, Configuration], recording: Path) -> None:
+    with own_testbed(SECOND.study(), BROKERS, load_settings()) as (_, testbed, _):
+        recorder = Recorder(testbed)
+        recorder.warm_up()
+        progress = Progress(len(to_measure))
+        for number, (block, order, name) in enumerate(to_measure, 1):
+            values = grid[name]
+            found = recorder.measured({prop: values[column] for column, prop in _PROPERTIES.items()})
+            row: Row = {"record_size_bytes": int(SECOND.case), "configuration_id": name, "block": block}
+            append_row(recording, {**row, **values, **found, "order_in_block": order})
+            progress.show(number, block)
+        print(progress.summary(len(grid)), file=sys.stderr)
 
 
 if __name__ == "__main__":

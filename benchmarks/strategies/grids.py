@@ -34,6 +34,11 @@ class Grid:
         """Return the recording."""
         return _DATA / f"{self.name}.csv"
 
+    @property
+    def partial_file(self) -> Path:
+        """Return the unfinished recording, which is renamed to `file` once it is complete."""
+        return self.file.with_suffix(".partial.csv")
+
     def study(self) -> Tune:
         """Return the table's study at this grid's record size."""
         return table_study().model_copy(update={"record_sizes_bytes": [int(self.case)]})
@@ -61,7 +66,7 @@ GRIDS = {each.name: each for each in (FIRST, SECOND)}
 
 
 def recorded_grids() -> list[Grid]:
-    """Return the grids that have a recording."""
+    """Return the grids that have a complete recording."""
     return [each for each in GRIDS.values() if each.file.exists()]
 
 
@@ -73,6 +78,6 @@ def _table(grid: Grid) -> Table:
     if len(repetitions) != expected:
         raise SystemExit(
             f"error: {grid.file} holds {len(repetitions):,} of {expected:,} repetitions; "
-            "to resume, run python -m benchmarks.record_grid"
+            f"to resume, rename it to {grid.partial_file.name} and run python -m benchmarks.record_grid"
         )
     return Table(repetitions)

@@ -85,15 +85,15 @@ def stored(name: str, grid: Grid = FIRST) -> dict[int, list[Answer]]:
     Raises:
         SystemExit: If nothing is stored, or it was made with another study, recording or code.
     """
-    path, remedy = RUNS / grid.name / f"{name}.json", f"python -m benchmarks.search_runs {name} --grid {grid.name}"
+    path, fix = RUNS / grid.name / f"{name}.json", f"python -m benchmarks.search_runs {name} --grid {grid.name}"
     if not path.exists():
-        raise SystemExit(f"error: {path} is missing; make it with {remedy}")
+        raise SystemExit(f"error: {path} is missing; make it with {fix}")
     content = json.loads(path.read_text())
     changed = [what for what, value in made_with(name, grid).items() if content["made_with"].get(what) != value]
     if changed:
-        raise SystemExit(f"error: {path} was made with another {' and '.join(changed)}; run {remedy}")
+        raise SystemExit(f"error: {path} was made with another {' and '.join(changed)}; run {fix}")
     if len(content["runs"]) != SEEDS:
-        raise SystemExit(f"error: {path} holds {len(content['runs'])} seeds, not {SEEDS}; run {remedy}")
+        raise SystemExit(f"error: {path} holds {len(content['runs'])} seeds, not {SEEDS}; run {fix}")
     return {int(seed): [Answer(*pair) for pair in run] for seed, run in content["runs"].items()}
 
 
@@ -145,6 +145,8 @@ def main(
     """Run strategies on the recorded grids and store what they asked for."""
     if grid and grid not in GRIDS:
         raise SystemExit(f"error: --grid {grid}: the grids are {', '.join(GRIDS)}")
+    if grid and not GRIDS[grid].file.exists():
+        raise SystemExit(f"error: --grid {grid}: not recorded yet; run python -m benchmarks.record_grid")
     for each, name in itertools.product([GRIDS[grid]] if grid else recorded_grids(), names):
         folder = RUNS / each.name
         folder.mkdir(parents=True, exist_ok=True)

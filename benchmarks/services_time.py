@@ -1,6 +1,6 @@
-"""Show where the time of a kept campaign of services went: `python -m benchmarks.services_time [FOLDER]`.
+"""Break down a kept campaign's time: `python -m benchmarks.services_time [FOLDER]`.
 
-Reads a campaign that `benchmarks.keep_campaign` kept. Minutes by part, and what one block and all starts take.
+Reads a campaign of services that `benchmarks.keep_campaign` exported. Minutes by part, of one block and of all starts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main(
     with clear_errors():
         path = folder / "repetitions.csv"
         if not path.exists():
-            raise BadInputError(f"{path}: there is none; keep a campaign there by `python -m benchmarks.keep_campaign`")
+            raise BadInputError(f"{path}: file not found; export a campaign with `python -m benchmarks.keep_campaign`")
         repetitions = pd.read_csv(path)
         minutes = minutes_by_part(repetitions)
         blocks: pd.Series = repetitions.groupby("case").block.nunique()
@@ -66,13 +66,13 @@ def minutes_by_part(repetitions: pd.DataFrame) -> pd.DataFrame:
     is_switch = (services != services.shift()).any(axis="columns") & ~is_start
     is_search = ordered.load == "capacity"
     sending = ordered.sending_s.mask(is_search, 0.0).fillna(0.0)
-    in_all = (ordered.orders_confirmed / ordered.orders_s).mask(is_search, 0.0).fillna(0.0)
+    total_s = (ordered.orders_confirmed / ordered.orders_s).mask(is_search, 0.0).fillna(0.0)
     seconds = {
         STARTS: gaps.where(is_start, 0.0),
         "sending": sending,
-        "confirming": in_all - sending,
+        "confirming": total_s - sending,
         "searches": ordered.wall_s.where(is_search, 0.0),
-        "around": np.where(is_search, 0.0, ordered.wall_s - in_all),
+        "around": np.where(is_search, 0.0, ordered.wall_s - total_s),
         "switches": gaps.where(is_switch, 0.0),
         "pauses": gaps.mask(is_start | is_switch, 0.0),
     }

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.brokers
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """Of an installation without archives."""
+    """Return the settings of an installation without archives."""
     shutil.copytree(load_settings().kafka_jars, tmp_path / "jars", copy_function=os.link)
     monkeypatch.setenv("KAFKA_PARETO_KAFKA_JARS", str(tmp_path / "jars"))
     monkeypatch.setenv(VARIABLE, "java")

@@ -53,7 +53,7 @@ def main() -> None:
 
 @contextmanager
 def _archiving(settings: Settings, program: str, main_class: str) -> Iterator[str]:
-    """Yield a Java command that archives the classes of this main class, by default of any, when its JVM ends.
+    """Yield a Java command whose JVM archives its classes when it ends, if it runs this main class (empty: any).
 
     The archive is put in place once a JVM has verified it, because JVMs crash on a damaged one.
     """

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from kafka_pareto.campaign.design import design_size
 from kafka_pareto.campaign.records import Plan
+from kafka_pareto.campaign.time_left import ANALYSIS_S, REPORT_S, TASK_START_S
 from kafka_pareto.errors import ConsentError, PlanError
 from kafka_pareto.measurement.driver_runtime import DriverRuntime
 from kafka_pareto.study.compare import Compare
@@ -23,8 +24,8 @@ def plan_of(study: Study, driver: DriverRuntime, active: Collection[str] = ()) -
 def plan_campaign(study: Tune, driver: DriverRuntime, active: Collection[str] = ()) -> Plan:
     """Compute repetitions, seconds, GiB sent by the client, and peak GiB on the brokers' disks.
 
-    All are upper bounds for an undisturbed campaign, sizing loads included. The lower bounds hold if every adaptive
-    trial ends at its minimum, no case continues after the design, and no pick is claimed.
+    All are upper bounds for an undisturbed campaign, with sizing loads, task starts, analysis and report. The lower
+    bounds hold if every adaptive trial ends at its minimum, no case continues after the design, and no pick is claimed.
 
     Args:
         study: The campaign's study.
@@ -52,23 +53,33 @@ def plan_campaign(study: Tune, driver: DriverRuntime, active: Collection[str] = 
         for case, count in configurations.items()
     }
     spared = {case: most[case] - least[case] for case in most}
-    fewest = {
+    loads_s = plan.duration_s - driver.cost_of(study, spared, sized=True).duration_s
+    rounds = len(study.round_numbers())
+    bounds = {
         "fewest_repetitions": plan.repetitions - sum(spared.values()),
-        "fewest_duration_s": plan.duration_s - driver.cost_of(study, spared, sized=True).duration_s,
+        "fewest_duration_s": loads_s + _between_loads_s(2 * len(most), analyses=1),
+        "duration_s": plan.duration_s + _between_loads_s((rounds + 1) * len(most), analyses=rounds),
     }
-    return plan.model_copy(update=fewest)
+    return plan.model_copy(update=bounds)
 
 
 def plan_comparison(study: Compare, driver: DriverRuntime) -> Plan:
     """Compute the same for a comparison: every level once in each block."""
     blocks = study.protocol.repetitions
     levels = {case: len(study.levels_of(case)) * blocks for case in study.cases}
-    return driver.cost_of(study, levels, sized=False).model_copy(update=_times_by_case(study, driver, levels))
+    plan = driver.cost_of(study, levels, sized=False)
+    duration_s = plan.duration_s + _between_loads_s(len(levels), analyses=0)
+    return plan.model_copy(update={"duration_s": duration_s, **_times_by_case(study, driver, levels)})
 
 
 def plan_check(study: Tune, driver: DriverRuntime, cases: Sequence[str]) -> Plan:
     """Compute the same for a check: blocks of the active settings and the baseline, sized as before."""
     return driver.cost_of(study, dict.fromkeys(cases, 2 * study.retune.blocks), sized=True)
+
+
+def _between_loads_s(measuring_tasks: int, *, analyses: int) -> float:
+    """Return the seconds of a campaign in which it cannot measure: task starts, analyses and the report."""
+    return measuring_tasks * TASK_START_S + analyses * ANALYSIS_S + REPORT_S
 
 
 def _times_by_case(study: Study, driver: DriverRuntime, repetitions: Mapping[str, int]) -> dict[str, dict[str, float]]:

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 import yaml
+from confluent_kafka.admin import AdminClient
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import Candidate
@@ -108,6 +109,27 @@ def test_brokers_keep_running_when_services_end_and_topics_are_empty_then() -> N
 
         testbed.end_topology()
         assert not set(testbed.topology_for(one).brokers.pids.values()) & set(brokers.values())
+
+
+def test_two_instances_share_a_service_s_partitions_and_no_order_is_handled_twice() -> None:
+    study = study_with(
+        topologies={"one": {"brokers": 1, "replication_factor": 1, "partitions": 4, "partitioning": "key"}},
+        reference={"orders": ORDERS, "instances": 2},
+        series=[],
+        tables=[{"factor": "instances", "levels": [2, 4]}],
+    )
+    with testbed_of(study) as testbed:
+        opened = testbed.topology_for({"instances": 2})
+        assert {"manufacturer", "manufacturer-2", "transport", "transport-2"} < set(opened.chain.pids)
+        shared = run_orders(opened, Asked("shared", ORDERS))
+        admin = AdminClient({"bootstrap.servers": opened.brokers.bootstrap_servers})
+        groups = [each.group_id for each in admin.list_consumer_groups().result().valid]
+        scaled = [each for each in groups if each.endswith(("manufacturer", "transport"))]
+        members = [group.result().members for group in admin.describe_consumer_groups(scaled).values()]
+
+    assert (shared.placed["confirmed"], shared.placed["repeated"]) == (ORDERS, 0)
+    assert (shared.seen["complete"], shared.seen["repeated"], shared.seen["out_of_order"]) == (ORDERS, 0, 0)
+    assert [sorted(len(each.assignment.topic_partitions) for each in of_group) for of_group in members] == [[2, 2]] * 2
 
 
 def test_a_broker_is_lost_and_no_order_with_it() -> None:

@@ -21,7 +21,10 @@ from kafka_pareto.drivers.services.programs.messages import Record
 from kafka_pareto.drivers.services.programs.notification import TOKEN_VARIABLE
 from kafka_pareto.drivers.services.topology import Topology
 
-SERVICES = ("manufacturer", "transport", "monitor", "notification", "hospital")
+HOSPITAL = "hospital"
+SERVICES = ("manufacturer", "transport", "monitor", "notification", HOSPITAL)
+SCALED = ("manufacturer", "transport")
+"""Services of which several instances share the partitions."""
 CLIENT = "client"
 _LIBRARY = Path(__file__).parent.parent.parent.parent
 _READY_S = 60.0
@@ -38,6 +41,7 @@ class Chain(Opened):
         topology: The partitioning and the expected number of brokers.
         producer: librdkafka settings of every service's producer.
         delivery: `at_least_once`, or `exactly_once` for services that use transactions.
+        instances: The number of manufacturers, and of transports; at most the partitions.
         rules: The monitor's bounds, by watched value.
 
     Attributes:
@@ -54,10 +58,15 @@ class Chain(Opened):
         producer: Mapping[str, Any] | None = None,
         rules: Mapping[Watched, float] | None = None,
         delivery: str = "at_least_once",
+        instances: int = 1,
     ) -> None:
         self._common = ["--bootstrap-servers", bootstrap_servers, "--partitions", str(topology.partitions)]
         self._common += ["--partitioning", topology.partitioning, "--producer", json.dumps(dict(producer or {}))]
         self._common += ["--delivery", delivery, "--groups", f"{secrets.token_hex(4)}-"]
+        copies = {name: instances if name in SCALED else 1 for name in (*SERVICES, CLIENT)}
+        self._names = [
+            f"{name}-{number}" if number > 1 else name for name in copies for number in range(1, copies[name] + 1)
+        ]
         self._monitors = ["--brokers", str(topology.brokers), "--rules", json.dumps(dict(rules or {}))]
         self.events_port = free_ports(1)[0]
         self._environment = {
@@ -71,7 +80,7 @@ class Chain(Opened):
 
     def _open(self, opened: ExitStack) -> None:
         opened.callback(lambda: end_all(self._processes.values(), _STOP_S))
-        for name in (*SERVICES, CLIENT):
+        for name in self._names:
             self.start(name)
         for process in self._processes.values():
             process.next_line(READY, _READY_S)
@@ -79,7 +88,7 @@ class Chain(Opened):
     @property
     def is_whole(self) -> bool:
         """Return whether all of its processes run."""
-        return len(self.pids) == len(SERVICES) + 1
+        return len(self.pids) == len(self._names)
 
     @property
     def pids(self) -> dict[str, int]:
@@ -87,14 +96,16 @@ class Chain(Opened):
         return {name: each.pid for name, each in self._processes.items() if each.exit_code is None}
 
     def start(self, name: str) -> None:
-        """Start or restart a service.
+        """Start or restart a service, or another instance of it: `manufacturer-2`.
 
         Raises:
             LoadStartError: If it cannot be started.
         """
-        options = {"monitor": self._monitors, "notification": ["--port", str(self.events_port)]}.get(name, [])
+        program, _, instance = name.partition("-")
+        options = {"monitor": self._monitors, "notification": ["--port", str(self.events_port)]}.get(program, [])
         own = ["--port", str(self.events_port)] if name == CLIENT else [*self._common, *options]
-        argv = [sys.executable, "-m", f"kafka_pareto.drivers.services.programs.{name}", *own]
+        own += ["--instance", instance] if instance else []
+        argv = [sys.executable, "-m", f"kafka_pareto.drivers.services.programs.{program}", *own]
         if name in self._processes:
             self._processes[name].close()
         self._processes[name] = ChildProcess(f"service {name}", argv, self._environment)

@@ -27,6 +27,7 @@ TOPOLOGY = "topology"
 SERVICE_FAULTS = ("manufacturer_killed", NOTIFICATION_KILLED)
 _MOST_ORDERS = 10_000_000
 _MOST_PACED_S = 3600
+_MOST_INSTANCES = 16
 _LOAD = re.compile(r"burst|capacity|([1-9][0-9]*)/s|([1-9][0-9]?|100)%( own)?")
 _PRODUCER_SETTINGS = (
     Setting("acks", "all", "client", choices=("0", "1", "all")),
@@ -40,6 +41,7 @@ _LOAD_SETTINGS = (
     Setting("paced_s", 20, "load", least=1, most=_MOST_PACED_S),
     Setting("hospitals", 0, "load", least=0, most=_MOST_ORDERS),
     Setting("delivery", "at_least_once", "load", choices=("at_least_once", "exactly_once")),
+    Setting("instances", 1, "load", least=1, most=_MOST_INSTANCES),
     Setting("fault", NO_FAULT, "load", choices=(NO_FAULT, *BROKER_FAULTS, *SERVICE_FAULTS, PARTITIONS_ADDED)),
 )
 
@@ -120,6 +122,17 @@ class ServicesProtocol(Protocol):
     _not_of_a_repetition: ClassVar[frozenset[str]] = Protocol._not_of_a_repetition | {"timeout_s"}
 
 
+class Cpus(Section):
+    """Limits the CPU time of each broker and of each service's process, in cores; without a value, it is unlimited.
+
+    A broker added is then CPU added, as on a machine of its own. The limits hold once brokers and services are warm.
+    They need Linux control groups that this user may write, usually root's.
+    """
+
+    broker: Annotated[float, Field(ge=0.05)] | None = None
+    service: Annotated[float, Field(ge=0.05)] | None = None
+
+
 class CompareServices(Compare):
     """Compares topologies, each with its own brokers, under orders that five services process.
 
@@ -132,6 +145,7 @@ class CompareServices(Compare):
     driver: Literal["services"] = "services"
     topologies: dict[TopologyName, Topology]
     heap_mib: Annotated[int, Field(ge=128)] = 384
+    cpus: Cpus = Cpus()
     alert_rules: dict[Watched, float] = Field(default_factory=dict)
     protocol: ServicesProtocol = ServicesProtocol(repetitions=5, cool_down_s=1.0)
 
@@ -183,7 +197,9 @@ class CompareServices(Compare):
 
     def group_in_block(self, configuration: Configuration) -> str:
         """Identify the processes started for a level, by its topology and the settings of its services."""
-        settings = {**self.producer_properties(configuration), "delivery": self.effective(configuration)["delivery"]}
+        found = self.effective(configuration)
+        of_services = {name: found[name] for name in ("delivery", "instances")}
+        settings = {**self.producer_properties(configuration), **of_services}
         return json.dumps([self.topology_of(configuration)[0], settings])
 
     def producer_properties(self, configuration: Configuration) -> dict[str, FactorValue]:
@@ -217,6 +233,7 @@ class CompareServices(Compare):
             "topologies": {name: each.model_dump() for name, each in self.topologies.items()},
             "protocol": self.protocol.of_a_repetition(),
             "testbed": {"heap_mib": self.heap_mib},
+            "cpus": self.cpus.model_dump(exclude_none=True),
         }
         return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
 
@@ -242,8 +259,20 @@ class CompareServices(Compare):
             return str(error)
         if found["delivery"] == "exactly_once" and found["acks"] != "all":
             return f"acks {found['acks']}: must be all with delivery exactly_once"
-        if found["fault"] == NO_FAULT:
-            return ""
+        name, topology = self.topology_of(level)
+        if int(found["instances"]) > topology.partitions:
+            return (
+                f"instances {found['instances']}: must be at most {topology.partitions}, the partitions of topology "
+                f"{name}, because each instance needs one"
+            )
+        return "" if found["fault"] == NO_FAULT else self._fault_conflict(level, load)
+
+    def _fault_conflict(self, level: Configuration, load: Load) -> str:
+        """Return why a level's fault cannot be measured; empty if it can."""
+        found = self.effective(level)
+        name, topology = self.topology_of(level)
+        if self.cpus != Cpus():
+            return f"fault {found['fault']}: not together with cpus, because what restarts would not be limited"
         times = self.protocol.fault
         if load.kind != "paced":
             return f"fault {found['fault']}: needs a load at a rate; the load {found['load']} is not one"
@@ -257,11 +286,11 @@ class CompareServices(Compare):
                 f"paced_s {found['paced_s']}: must be above {times.at_s + times.for_s:g} s, the end of the fault "
                 "(protocol.fault), because the recovery is measured, too"
             )
-        if found["fault"] == "broker_stopped" and self.topology_of(level)[1].replication_factor < 2:
-            return f"fault broker_stopped: topology {found[TOPOLOGY]} has no followers (replication_factor 1)"
-        if found["fault"] == PARTITIONS_ADDED and self.topology_of(level)[1].partitioning != "key":
+        if found["fault"] == "broker_stopped" and topology.replication_factor < 2:
+            return f"fault broker_stopped: topology {name} has no followers (replication_factor 1)"
+        if found["fault"] == PARTITIONS_ADDED and topology.partitioning != "key":
             return (
-                f"fault partitions_added: topology {found[TOPOLOGY]} has partitioning round_robin, which never uses "
+                f"fault partitions_added: topology {name} has partitioning round_robin, which never uses "
                 "added partitions; must be key"
             )
         return ""

@@ -14,11 +14,12 @@ from kafka_pareto.brokers.processes import Opened
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.drivers.common.cluster_access import LEASE_WAIT_S, machine_lease
 from kafka_pareto.drivers.common.systems import fingerprint_of_own
-from kafka_pareto.drivers.services.chain import Chain
+from kafka_pareto.drivers.services.chain import CLIENT, HOSPITAL, Chain
+from kafka_pareto.drivers.services.cpu_limits import CpuLimits, cpu_controller
 from kafka_pareto.drivers.services.produce_times import SERVICES_METRICS
 from kafka_pareto.drivers.services.programs.hospital import Asked
 from kafka_pareto.drivers.services.programs.messages import PLACED_ONLY, TOPICS
-from kafka_pareto.drivers.services.studies import TOPOLOGY, CompareServices
+from kafka_pareto.drivers.services.studies import TOPOLOGY, CompareServices, Cpus
 from kafka_pareto.drivers.services.topology import Topology
 from kafka_pareto.errors import ClusterError, LoadStartError, MissingArtifactError
 from kafka_pareto.kafka.cluster import Cluster
@@ -107,7 +108,9 @@ class OpenTopology(Opened):
             study.producer_properties(configuration),
             study.alert_rules,
             str(study.effective(configuration)["delivery"]),
+            int(study.effective(configuration)["instances"]),
         )
+        self._cpus = study.cpus
 
     def _open(self, opened: ExitStack) -> None:
         for topic in TOPICS:
@@ -115,6 +118,10 @@ class OpenTopology(Opened):
             opened.callback(self._delete, topic)
         opened.enter_context(self.chain)
         self._warm_up()
+        limited = dict.fromkeys(self.brokers.pids.values(), self._cpus.broker)
+        # Neither the hospital nor the client: they are the load.
+        limited |= {pid: self._cpus.service for name, pid in self.chain.pids.items() if name not in (HOSPITAL, CLIENT)}
+        opened.enter_context(CpuLimits({pid: cores for pid, cores in limited.items() if cores}))
 
     @property
     def is_whole(self) -> bool:
@@ -289,10 +296,12 @@ def open_services_testbed(
     """Take the machine's lease and start the topology of the part's reference.
 
     Raises:
-        BadInputError: If the campaign was begun on another system.
+        BadInputError: If the campaign was begun on another system, or CPU time cannot be limited as the study asks.
         ClusterError: If a broker does not start.
         LeaseHeldError: If another load runs on this machine.
     """
+    if study.cpus != Cpus():
+        cpu_controller()
     with (
         ClusterLease(campaign.store, machine_lease(), LEASE_WAIT_S) as lease,
         closing(ServicesTestbed(campaign, study, settings, lease)) as testbed,

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from kafka_pareto.drivers.services.studies import CompareServices, Load, load_of
+from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.study_file import parse_study
 
 pytestmark = pytest.mark.fast
@@ -62,3 +63,25 @@ def test_levels_that_need_the_same_cluster_are_of_one_group() -> None:
     groups = [study.group_in_block(level) for level in study.levels_of("volumes")]
     assert groups[0] == groups[2] != groups[1] == groups[3]
     assert len({study.group_in_block(level) for level in study.levels_of("linger_ms")}) == 2
+
+
+def test_instances_need_a_partition_each() -> None:
+    tables = [{"factor": "instances", "levels": [1, 3]}]
+
+    assert services(tables=tables, reference={"topology": "two"}).cases == ["instances"]
+    with pytest.raises(BadInputError, match=r"instances 3: must be at most 1, the partitions of topology one"):
+        services(tables=tables)
+
+
+def test_a_limited_process_has_no_fault_because_its_successor_would_not_be_limited() -> None:
+    at_a_rate = {"topology": "two", "load": "50/s", "paced_s": 60}
+    tables = [{"factor": "fault", "levels": ["none", "manufacturer_killed"]}]
+
+    assert services(tables=tables, reference=at_a_rate).cases == ["fault"]
+    with pytest.raises(BadInputError, match=r"fault manufacturer_killed: not together with cpus"):
+        services(tables=tables, reference=at_a_rate, cpus={"service": 0.5})
+
+
+def test_a_study_s_conditions_name_its_limits_only_if_it_has_any() -> None:
+    assert services(cpus={"broker": 0.5}).conditions()["cpus.broker"] == 0.5
+    assert not [name for name in services().conditions() if name.startswith("cpus.")]

@@ -90,14 +90,15 @@ class Service:
         self._handler = handler
         is_exactly_once = options.delivery == "exactly_once"
         self._transactional = handler if is_exactly_once and isinstance(handler, OrderHandler) else None
-        self._sender = Sender(options, transactional_id=name if self._transactional else "")
+        member = f"{name}-{options.instance}"
+        self._sender = Sender(options, transactional_id=member if self._transactional else "")
         self._open: deque[_Batch] = deque()
         self._stopping = False
         self._committed_at = 0.0
         self._consumer_settings: dict[str, str | int | bool] = {
             "bootstrap.servers": options.bootstrap_servers,
             "group.id": f"{options.groups}{name}",
-            "group.instance.id": name,  # a restarted service gets its partitions back immediately
+            "group.instance.id": member,  # a restarted service gets its partitions back immediately
             "session.timeout.ms": 10_000,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
@@ -236,6 +237,7 @@ def options_of(name: str) -> ArgumentParser:
     parser.add_argument("--partitions", type=int, required=True, help="partitions of each topic")
     parser.add_argument("--partitioning", choices=("round_robin", "key"), required=True)
     parser.add_argument("--delivery", choices=("at_least_once", "exactly_once"), default="at_least_once")
+    parser.add_argument("--instance", type=int, default=1, help="number of this instance in the service's group")
     parser.add_argument("--groups", default="", help="prefix of the service's consumer group")
     parser.add_argument("--producer", default="{}", help="librdkafka settings of the producer, as a JSON object")
     return parser

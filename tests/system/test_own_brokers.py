@@ -159,6 +159,25 @@ def test_each_level_of_a_brokers_setting_is_measured_by_a_broker_that_has_it(ste
             assert runner.attempt(planned).outcome == "valid"
 
 
+@pytest.mark.long
+def test_each_level_of_the_topic_s_partitions_is_measured_on_a_topic_that_has_them(steps: StepRunner) -> None:
+    write_comparison(steps, tables=[{"factor": "topic_partitions", "levels": [1, 4]}])
+    steps.manifest("design", "tiny")
+    campaign = steps.campaign("tiny")
+    case = "topic_partitions"
+    with open_testbed(campaign, case, load_settings()) as testbed:
+        runner, found = ProducerRunner(campaign, case, testbed), []
+        first, second = block_of(campaign, case)
+        for planned in (first, second, first):
+            runner.begin(None, planned)
+            found.append(len(testbed.cluster.topic_health(testbed.topic).partitions))
+            attempt = runner.attempt(planned)
+            assert (attempt.outcome, attempt.quantities["end_offset_growth"]) == ("valid", 1000)
+        runner.end()
+    wanted = [each.candidate.configuration["topic_partitions"] for each in (first, second, first)]
+    assert found == wanted
+
+
 def test_more_memory_than_the_machine_has_is_refused_before_anything_starts(steps: StepRunner) -> None:
     write_comparison(steps, **LINGER, testbed={"brokers": 1, "heap_mib": 10_000_000})
     done = steps.run("design", "tiny")

@@ -74,7 +74,17 @@ class Topic(Section):
         return self
 
 
-class Workload(Topic):
+class SentTopic(Topic):
+    """Adds a limit of the topic's size: the brokers delete its oldest records while a load runs.
+
+    `retained_gib` is of one replica, spread evenly over the partitions, each of which also keeps a segment. Without it,
+    records stay until the load ends.
+    """
+
+    retained_gib: Annotated[float, Field(gt=0)] | None = None
+
+
+class Workload(SentTopic):
     """Adds the records sent; `keys` is the number of distinct keys, 0 for none.
 
     `faults` occur one after another in every repetition: a broker that leads a partition is killed (`leader_killed`) or

@@ -13,12 +13,13 @@ import pytest
 
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.drivers.common.cluster_access import OpenCluster, deleted_at_the_end
-from kafka_pareto.drivers.producer.cost import bytes_of_a_repetition, bytes_on_disk
+from kafka_pareto.drivers.producer.cost import bytes_in_topic, bytes_of_a_repetition, bytes_on_disk
 from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.errors import ClusterError, GateError, PlanError, SafetyStop
 from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
 from kafka_pareto.measurement.own_topics import left_topics, topic_configs
 from kafka_pareto.study.study_file import load_study
+from kafka_pareto.study.workload import SentTopic
 from kafka_pareto_airflow.task_rules import RULES
 from tests.fakes import FakeCluster, FakeLease
 from tests.recorded import STUDIES
@@ -43,6 +44,14 @@ def test_a_partition_keeps_more_than_repetitions_send_before_their_records_are_d
         sent = bytes_of_a_repetition(study, case)
         kept = int(topic_configs(study.workload, bytes_on_disk(sent))["retention.bytes"])
         assert kept >= 4 * (sent + DELETE_RECORDS_AFTER_BYTES)
+
+
+def test_a_limited_topic_keeps_its_share_in_each_partition_however_much_is_sent() -> None:
+    topic = SentTopic(topic_partitions=100, retained_gib=4.0)
+
+    assert topic_configs(topic, 1 << 40)["retention.bytes"] == str(round(4 * 2**30 / 100))
+    assert bytes_in_topic(topic, 1 << 40) == 4 * 2**30 + 2 * 100 * (16 << 20)  # and two segments of each partition
+    assert bytes_in_topic(SentTopic(), 1 << 40) > 1 << 40
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,11 @@ from kafka_pareto.study.identifiers import MOST_RECORD_SIZE_BYTES
 from kafka_pareto.study.quantity import Value, Values
 from kafka_pareto.study.setting import BROKER_SETTINGS, Setting, client_settings
 from kafka_pareto.study.topic_study import conditions_of
-from kafka_pareto.study.workload import CompressiblePayload, Payload, ProducerLoad, Topic
+from kafka_pareto.study.workload import CompressiblePayload, Payload, ProducerLoad, SentTopic
 
 PRODUCERS = "producers"
 PAYLOAD = "payload"
+TOPIC_SETTINGS = ("topic_partitions", "replication_factor", "min_insync_replicas")
 _MOST_PRODUCERS = 64
 _PAYLOADS: dict[str, Payload] = {
     "random": "random",
@@ -48,7 +49,7 @@ SETTINGS: dict[str, Setting] = {
     **{each.name: each for each in _LOAD_SETTINGS},
     **BROKER_SETTINGS,
 }
-"""Everything that a comparison of producers can set."""
+"""Everything that a comparison of producers can set, but for the topic."""
 
 _PROTOCOL = ProducerProtocol(
     kind="steady",
@@ -74,15 +75,16 @@ class CompareProducer(Compare, ProducerStudy):
 
     kind: Literal["compare"] = "compare"
     driver: Literal["producer"] = "producer"
-    workload: Topic = Topic()
+    workload: SentTopic = SentTopic()
     protocol: ProducerProtocol = _PROTOCOL
 
     throughputs_by_clients: ClassVar[Mapping[str, tuple[str, ...]]] = {PRODUCERS: ("throughput_records_s",)}
     latencies_by_size: ClassVar[Mapping[str, tuple[str, ...]]] = {RECORD_SIZE: ("latency_p50_ms", "latency_p99_ms")}
 
     def settings(self) -> Mapping[str, Setting]:
-        """Map producer properties, load settings, and broker properties."""
-        return SETTINGS
+        """Map producer properties, load settings, broker properties, and the topic's, whose defaults are `workload`'s."""
+        of_topic = {name: Setting(name, getattr(self.workload, name), "load", least=1) for name in TOPIC_SETTINGS}
+        return SETTINGS | of_topic
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -97,6 +99,28 @@ class CompareProducer(Compare, ProducerStudy):
             payload=_PAYLOADS[str(stated[PAYLOAD])],
             producers=int(stated[PRODUCERS]),
         )
+
+    def topic_of(self, configuration: Configuration) -> SentTopic:
+        """Return the topic that a level needs."""
+        stated = self.effective(configuration)
+        return self.workload.model_copy(update={name: int(stated[name]) for name in TOPIC_SETTINGS})
+
+    def topics_of(self, case: str) -> list[SentTopic]:
+        """List the distinct topics of the part's levels, the reference's first."""
+        found = [self.topic_of(each) for each in (self.baseline_configuration(case), *self.levels_of(case))]
+        return [topic for place, topic in enumerate(found) if topic not in found[:place]]
+
+    def conflict_in(self, level: Configuration) -> str:
+        """Return why a level's topic is impossible; empty if it is not."""
+        topic, own = self.topic_of(level), self.own_brokers
+        if topic.min_insync_replicas > topic.replication_factor:
+            return (
+                f"min_insync_replicas {topic.min_insync_replicas}: must not exceed replication_factor "
+                f"{topic.replication_factor}"
+            )
+        if own and topic.replication_factor > own.brokers:
+            return f"replication_factor {topic.replication_factor}: must not exceed testbed.brokers {own.brokers}"
+        return ""
 
     def sized_like(self, case: str) -> str:
         """Return the first part with the same reference."""
@@ -155,7 +179,8 @@ class CompareProducer(Compare, ProducerStudy):
         for case in self.cases:
             factors, known = self.part(case).factors, list[tuple[Any, Configuration]]()
             for level in self.levels_of(case):
-                sent = (self._what_counts(level), self.load_of(case, level), self.broker_properties(level))
+                load, topic = self.load_of(case, level), self.topic_of(level)
+                sent = (self._what_counts(level), load, self.broker_properties(level), topic)
                 if same := next((other for what, other in known if what == sent), None):
                     ours, theirs = (", ".join(f"{name} {each[name]}" for name in factors) for each in (level, same))
                     raise ValueError(

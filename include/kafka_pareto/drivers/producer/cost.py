@@ -13,8 +13,10 @@ from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.errors import PlanError
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
+from kafka_pareto.measurement.own_topics import segment_bytes
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.factors import NumericFactor
+from kafka_pareto.study.workload import SentTopic
 
 PACE_WARMUP_S = 1.0
 PACE_S = 3.0
@@ -62,14 +64,18 @@ def cost_of(study: ProducerStudy, repetitions: Mapping[str, int], *, sized: bool
     warmed_up = sum(warms_up(study, case) for case in repetitions)
     loads_before_s += [PACE_WARMUP_S + PACE_S] * (_LOADS_OF_NEW_BROKERS * warmed_up)
     sent_bytes = sum(repetitions[case] * bytes_each[case] for case in repetitions) + sum(loads_before_s) * mib_s * _MIB
-    on_disk = bytes_on_disk(max(bytes_each.values(), default=0))
+    on_disk = [
+        min(bytes_in_topic(topic, bytes_each[case]), sent_bytes) * topic.replication_factor
+        for case in repetitions
+        for topic in study.topics_of(case)
+    ]
     return Plan(
         repetitions=sum(repetitions.values()),
         duration_s=sum(count * _repetition_s(study, case) for case, count in repetitions.items())
         + broker_starts_s(study, repetitions)
         + sum(_around_load_s(study) + each for each in loads_before_s),
         sent_gib=sent_bytes / _GIB,
-        peak_disk_gib=min(on_disk, sent_bytes) * study.workload.replication_factor / _GIB,
+        peak_disk_gib=max(on_disk, default=0) / _GIB,
     )
 
 
@@ -125,6 +131,15 @@ def bytes_of_a_repetition(study: ProducerStudy, case: str) -> int:
 def bytes_on_disk(repetition_bytes: int) -> int:
     """Return the bytes of one replica that may be in a topic at a time, for repetitions of this size."""
     return _PORTIONS_ON_DISK * (DELETE_RECORDS_AFTER_BYTES + repetition_bytes)
+
+
+def bytes_in_topic(topic: SentTopic, repetition_bytes: int) -> int:
+    """Return the same for a topic whose size may be limited."""
+    most_bytes = bytes_on_disk(repetition_bytes)
+    if topic.retained_gib is None:
+        return most_bytes
+    # Deleted are whole segments, and not the one that is written.
+    return min(most_bytes, round(topic.retained_gib * _GIB) + 2 * segment_bytes(topic) * topic.topic_partitions)
 
 
 def _sending_s(protocol: ProducerProtocol) -> float:

@@ -9,15 +9,17 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Repetition, Sizing
 from kafka_pareto.drivers.common.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.producer.attempt import attempt_repetition, duplicates_reason, request_for, sized_for
+from kafka_pareto.drivers.producer.cost import bytes_in_topic, bytes_of_a_repetition
 from kafka_pareto.drivers.producer.quantities import ProducerQuantities
 from kafka_pareto.drivers.producer.sizing import sent_bytes, sizing_of
 from kafka_pareto.drivers.producer.study import ProducerStudy
-from kafka_pareto.drivers.producer.testbed import Testbed
+from kafka_pareto.drivers.producer.testbed import Testbed, create_topic
 from kafka_pareto.kafka.end_offsets import EndOffsets
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.driver_runtime import Attempt, RepetitionRunner
 from kafka_pareto.measurement.fingerprint import usable_cores
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
+from kafka_pareto.study.workload import SentTopic
 
 
 class ProducerRunner(RepetitionRunner):
@@ -30,6 +32,7 @@ class ProducerRunner(RepetitionRunner):
         self._testbed = testbed
         self.limits, self.lease = limits, testbed.lease
         self._end_offsets = EndOffsets(testbed.cluster, testbed.topic)
+        self._topic = self._study.topics_of(case)[0]
         self._restarts_brokers = self._study.varies_brokers(case)
         self._bytes_to_delete = 0
 
@@ -57,6 +60,7 @@ class ProducerRunner(RepetitionRunner):
             self._testbed.brokers.reconfigure(self._study.broker_properties(planned.candidate.configuration))
             self._guard.wait_until_healthy()
             self._end_offsets.begin()
+        self._lay_out(self._study.topic_of(planned.candidate.configuration))
         self._guard.begin()
         return _amended(last, late_records)
 
@@ -99,6 +103,18 @@ class ProducerRunner(RepetitionRunner):
         """Delete the loads' records."""
         self._delete_records()
 
+    def _lay_out(self, topic: SentTopic) -> None:
+        """Replace the topic by one with other partitions or replicas, if the load needs it."""
+        if topic == self._topic:
+            return
+        cluster, name = self._testbed.cluster, self._testbed.topic
+        cluster.delete_topic(name)
+        create_topic(cluster, name, topic, bytes_of_a_repetition(self._study, self._case))
+        self._topic, self._bytes_to_delete = topic, 0
+        self._end_offsets = EndOffsets(cluster, name)
+        self._guard.wait_until_healthy()
+        self._end_offsets.begin()
+
     def _bytes_of(self, planned: PlannedRepetition) -> int:
         case, configuration = planned.case, planned.candidate.configuration
         load = self._study.load_of(case, configuration)
@@ -111,7 +127,8 @@ class ProducerRunner(RepetitionRunner):
 
     def _bytes_before_deletion(self, planned: Sequence[PlannedRepetition]) -> int:
         load_bytes = max(self._bytes_of(each) for each in planned)
-        return min(len(planned) * load_bytes, self.limits.delete_within_block_bytes + load_bytes)
+        most_bytes = min(len(planned) * load_bytes, self.limits.delete_within_block_bytes + load_bytes)
+        return min(most_bytes, bytes_in_topic(self._topic, load_bytes))
 
 
 def _amended(last: Repetition | None, late_records: int) -> Repetition | None:

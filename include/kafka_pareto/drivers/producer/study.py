@@ -15,7 +15,7 @@ from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.faults import BrokerFault, FaultTimes
 from kafka_pareto.study.quantity import Value, Values
 from kafka_pareto.study.topic_study import TopicStudy
-from kafka_pareto.study.workload import ProducerLoad
+from kafka_pareto.study.workload import ProducerLoad, SentTopic
 
 _BYTES_PER_MIB = 1 << 20
 _PRINTED_TOLERANCE = 1e-3
@@ -35,7 +35,16 @@ class ProducerStudy(TopicStudy):
     declaration: ClassVar[Driver] = DRIVER
     baseline_client: ClassVar[ClientName | None] = "producer"
 
+    workload: SentTopic
     protocol: ProducerProtocol
+
+    def topics_of(self, case: str) -> list[SentTopic]:  # noqa: ARG002 (for studies whose levels differ)
+        """List the distinct topics that the case's configurations need, the baseline's first."""
+        return [self.workload]
+
+    def topic_of(self, configuration: Configuration) -> SentTopic:  # noqa: ARG002 (likewise)
+        """Return the topic that a configuration needs."""
+        return self.workload
 
     @abstractmethod
     def load_of(self, case: str, configuration: Configuration) -> ProducerLoad:

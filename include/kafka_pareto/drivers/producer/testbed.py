@@ -13,7 +13,7 @@ from kafka_pareto.drivers.common.cluster_access import deleted_at_the_end, open_
 from kafka_pareto.drivers.common.load_tool import LoadTool
 from kafka_pareto.drivers.common.producer_performance import ProducerPerformance
 from kafka_pareto.drivers.common.systems import fingerprint_of
-from kafka_pareto.drivers.producer.cost import bytes_of_a_repetition, bytes_on_disk
+from kafka_pareto.drivers.producer.cost import bytes_in_topic, bytes_of_a_repetition
 from kafka_pareto.drivers.producer.load_generator import LoadGenerator
 from kafka_pareto.drivers.producer.payload import PayloadFiles, payload_files
 from kafka_pareto.drivers.producer.study import ProducerStudy
@@ -22,6 +22,7 @@ from kafka_pareto.measurement.fingerprint import keep_fingerprint
 from kafka_pareto.measurement.own_topics import topic_configs, topic_name
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import Lease
+from kafka_pareto.study.workload import SentTopic
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,11 @@ def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[
         found = fingerprint_of(system.description, study, topic)
         keep_fingerprint(campaign, case, found)
         opened.enter_context(deleted_at_the_end(system, [topic]))
-        workload, is_warm = study.workload, study.protocol.jvm == "warm"
-        configs = topic_configs(workload, bytes_on_disk(bytes_of_a_repetition(study, case)))
-        system.cluster.create_topic(topic, workload.topic_partitions, workload.replication_factor, configs)
+        is_warm = study.protocol.jvm == "warm"
+        topics = study.topics_of(case)
+        if len(topics) > 1:  # a killed step may have left another level's
+            system.cluster.delete_topic(topic)
+        create_topic(system.cluster, topic, topics[0], bytes_of_a_repetition(study, case))
         load_tool: LoadTool = ProducerPerformance(system.bootstrap_servers, system.client_config, settings)
         if study.protocol.load_tool == "load_generator":
             generator = LoadGenerator(
@@ -70,3 +73,13 @@ def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[
         payloads = opened.enter_context(payload_files(campaign))
         addresses = tuple((broker.host, broker.port) for broker in system.description.brokers)
         yield Testbed(system.cluster, load_tool, system.lease, topic, payloads, system.brokers, addresses, is_warm)
+
+
+def create_topic(cluster: Cluster, name: str, topic: SentTopic, repetition_bytes: int) -> None:
+    """Create a topic for repetitions of this size.
+
+    Raises:
+        ClusterError: If it cannot be created, or exists with other counts.
+    """
+    configs = topic_configs(topic, bytes_in_topic(topic, repetition_bytes))
+    cluster.create_topic(name, topic.topic_partitions, topic.replication_factor, configs)

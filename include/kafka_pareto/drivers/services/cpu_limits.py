@@ -81,7 +81,8 @@ class CpuLimits(Opened):
             group.mkdir()
             opened.callback(_remove, group, pid, controller.folder)
             controller.limit(group, cores)
-            (group / "cgroup.procs").write_text(str(pid), encoding="ascii")
+            with suppress(ProcessLookupError):  # it has just ended, which its owner notices
+                (group / "cgroup.procs").write_text(str(pid), encoding="ascii")
 
 
 def _remove(group: Path, pid: int, parent: Path) -> None:

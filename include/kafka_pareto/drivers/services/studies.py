@@ -211,6 +211,9 @@ class CompareServices(Compare):
     def described_protocol(self) -> dict[str, str]:
         """Describe a repetition, as names and texts for people."""
         capacity = self.protocol.capacity
+        limited = ", ".join(
+            f"{cores:g} cores per {of}" for of, cores in self.cpus.model_dump(exclude_none=True).items()
+        )
         return super().described_protocol() | {
             "topologies": "; ".join(
                 f"{name}: {each.brokers} brokers, {each.replication_factor} replicas, {each.partitions} partitions, "
@@ -224,6 +227,7 @@ class CompareServices(Compare):
             f"{capacity.open_growth_fraction * 100:.0f} % of the rate, backlog below {capacity.most_open_s:g} s of the "
             f"rate, no order lost; measured for {capacity.seconds:g} s after "
             f"{capacity.warmup_s:g} s, to within {(capacity.precision - 1) * 100:.0f} %",
+            **({"CPU time": f"at most {limited}"} if limited else {}),
         }
 
     def conditions(self) -> dict[str, Any]:

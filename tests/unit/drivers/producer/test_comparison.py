@@ -12,6 +12,7 @@ from kafka_pareto.drivers.producer.attempt import request_for, sized_for
 from kafka_pareto.drivers.producer.compare import CompareProducer
 from kafka_pareto.drivers.producer.payload import payload_files
 from kafka_pareto.drivers.producer.runtime import ProducerRuntime
+from kafka_pareto.errors import BadInputError
 from kafka_pareto.measurement.cost import plan_comparison
 from kafka_pareto.study.overrides import with_overrides
 from kafka_pareto.study.workload import CompressiblePayload, ProducerLoad
@@ -93,6 +94,31 @@ def test_records_made_by_the_load_generator_need_no_file(tmp_path: Path) -> None
     with payload_files(designed(tmp_path)) as payloads:
         assert payloads.file_of(ProducerLoad(100)) is None
         assert payloads.file_of(ProducerLoad(100, "zeros")) is None
+
+
+def test_partitions_and_replicas_are_levels_beside_those_of_the_workload() -> None:
+    replicas = {
+        "name": "replicas",
+        "variants": {"ours": {}, "one": {"replication_factor": 1, "min_insync_replicas": 1}},
+    }
+    study = comparison(tables=[{"factor": "topic_partitions", "levels": [1, 3]}], variants=[replicas], grid=None)
+
+    assert [each.topic_partitions for each in study.topics_of("topic_partitions")] == [3, 1]
+    assert [each.replication_factor for each in study.topics_of("replicas")] == [3, 1]
+    assert study.topic_of(study.baseline_configuration("replicas")) == study.workload
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"replication_factor": 1}, "min_insync_replicas 2: must not exceed replication_factor 1"),
+        ({"replication_factor": 5}, "replication_factor 5: must not exceed testbed.brokers 3"),
+    ],
+)
+def test_an_impossible_topic_is_named(changes: dict[str, int], rule: str) -> None:
+    part = {"name": "replicas", "variants": {"ours": {}, "other": changes}}
+    with pytest.raises(BadInputError, match=rule):
+        comparison(tables=[], variants=[part], grid=None, testbed={"brokers": 3})
 
 
 def test_a_comparison_costs_every_level_of_every_part_once_in_a_block() -> None:

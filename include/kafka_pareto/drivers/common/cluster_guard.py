@@ -109,6 +109,10 @@ class ClusterGuard:
         self._seen_healthy = time.monotonic(), health
         return health
 
+    def forget_topic(self) -> None:
+        """Forget the topic's health: it was replaced."""
+        self._seen_healthy = None
+
     def begin(self) -> None:
         """Check the topic just before a load.
 

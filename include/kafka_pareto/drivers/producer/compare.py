@@ -82,7 +82,7 @@ class CompareProducer(Compare, ProducerStudy):
     latencies_by_size: ClassVar[Mapping[str, tuple[str, ...]]] = {RECORD_SIZE: ("latency_p50_ms", "latency_p99_ms")}
 
     def settings(self) -> Mapping[str, Setting]:
-        """Map producer properties, load settings, broker properties, and the topic's, whose defaults are `workload`'s."""
+        """Map settings of producer, load, brokers and topic; the topic's are `workload`'s by default."""
         of_topic = {name: Setting(name, getattr(self.workload, name), "load", least=1) for name in TOPIC_SETTINGS}
         return SETTINGS | of_topic
 

@@ -112,6 +112,7 @@ class ProducerRunner(RepetitionRunner):
         create_topic(cluster, name, topic, bytes_of_a_repetition(self._study, self._case))
         self._topic, self._bytes_to_delete = topic, 0
         self._end_offsets = EndOffsets(cluster, name)
+        self._guard.forget_topic()
         self._guard.wait_until_healthy()
         self._end_offsets.begin()
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -221,3 +222,13 @@ def test_the_last_round_is_the_one_that_was_searched_at_every_record_size(tmp_pa
 
     campaign.store.delete(campaign.keys.front("8192", 1))
     assert campaign.last_round() == 0
+
+
+def test_a_round_chooses_from_an_evenly_spread_part_of_a_long_front_and_from_all_of_a_short_one() -> None:
+    long, short, empty = (pd.DataFrame({"place": range(count)}) for count in (3_000, 200, 0))
+
+    places = propose._spread(long).place.to_numpy()
+    assert (len(places), places[0], places[-1]) == (256, 0, 2_999)
+    assert set(np.diff(places)) <= {11, 12}
+    assert list(propose._spread(short).place) == list(range(200))
+    assert propose._spread(empty).empty

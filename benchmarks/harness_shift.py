@@ -56,7 +56,7 @@ app = typer.Typer(add_completion=False)
 
 @dataclass(frozen=True)
 class Turn:
-    """A version's process, which measures one block for each line it reads."""
+    """A version's process, which measures one block for each line it reads, and ends at one more."""
 
     process: subprocess.Popen[str]
 
@@ -70,7 +70,7 @@ class Turn:
             raise RuntimeError(f"a version's process ended with {self.process.wait()}")
 
     def measure(self) -> None:
-        """Let the process measure a block, and wait for its end."""
+        """Let the process measure a block, or end after the last one, and wait for it."""
         _stream(self.process.stdin).write("\n")
         _stream(self.process.stdin).flush()
         self.wait()
@@ -97,6 +97,8 @@ def compare(
                 for at in np.random.default_rng([number, block]).permutation(len(VERSIONS)):
                     turns[VERSIONS[at]].measure()
                 print(f"series {number + 1} of {series}: block {block + 1} of {WARM_UP_BLOCKS + blocks}", flush=True)
+            for turn in turns.values():
+                turn.measure()
             for version, store in stores.items():
                 rows = json.loads((store / "repetitions.json").read_text(encoding="utf-8"))
                 tables.append(pd.DataFrame(rows).assign(version=version, commit=commits[version], series=number))
@@ -114,7 +116,10 @@ def table(file: Annotated[Path, typer.Argument(help="the CSV of all repetitions"
 
 @app.command(hidden=True)
 def measure(store_folder: Path, blocks: int, configurations: int) -> None:
-    """Measure with the library on the path: a block for each line on stdin, answered with a line when it has ended."""
+    """Measure with the library on the path: a block for each line on stdin, answered with a line when it has ended.
+
+    One more line ends the brokers.
+    """
     settings = load_settings()
     study = tune_study(with_overrides(load_named_study(settings.studies, "quick"), cases=[CASE]))
     store, keys = FolderStore(store_folder), CampaignKeys(study.name, "c1")
@@ -129,6 +134,8 @@ def measure(store_folder: Path, blocks: int, configurations: int) -> None:
             planned = plan_blocks(candidates, blocks, order="blocks", phase="gain", case=CASE, seed=study.seed)
             phase = MeasurementPhase(planned, RepetitionStore(campaign, "repetitions/"), _on_request)
             measured = Measurer(study, ProducerRunner(campaign, CASE, testbed)).measure(phase)
+            print("ready", flush=True)
+            sys.stdin.readline()  # these brokers run until the other version has measured, too
     rows = [_row(each) for each in measured]
     (store_folder / "repetitions.json").write_text(json.dumps(rows), encoding="utf-8")
     print("measured", flush=True)
@@ -197,7 +204,7 @@ def _turn(clone: Path, store: Path, *planned: str) -> Iterator[Turn]:
 
 
 def _commit(clone: Path) -> str:
-    argv: Sequence[str] = ("git", "-C", str(clone), "rev-parse", "--short", "HEAD")
+    argv: Sequence[str] = ("git", "-C", str(clone), "describe", "--always", "--dirty")
     return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip()
 
 

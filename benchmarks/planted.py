@@ -7,16 +7,18 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from benchmarks.plants import burning, limited_cores, paused, produce_quota
+from benchmarks.plants import burning, paused, produce_quota
 from kafka_pareto.bottleneck.limiting_resource import Code
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.brokers.jvm import HEAP_MIB
 from kafka_pareto.doctor.symptoms import CauseCode
+from kafka_pareto.drivers.services.cpu_limits import limited_cores
 from kafka_pareto.kafka.known_properties import PropertyValue
 
 Spoil: TypeAlias = Callable[[Brokers], AbstractContextManager[None]]
 
 _KIB, _MIB = 1 << 10, 1 << 20
+_PERIOD_OF_CONTAINERS_US = 100_000
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ CAUSES: tuple[Cause, ...] = (
         "a limit of 0.3 cores for the broker, as a container's is",
         "cpu",
         symptoms=_TOO_FAST,
-        spoil=lambda made: limited_cores(0.3, list(made.pids.values())),
+        spoil=lambda made: limited_cores(0.3, list(made.pids.values()), period_us=_PERIOD_OF_CONTAINERS_US),
     ),
     Cause(
         "small_heap",

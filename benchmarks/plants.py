@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -21,9 +21,7 @@ from kafka_pareto.brokers.processes import tied
 from kafka_pareto.kafka.java import java_environment
 
 _CLONE_NEWNET = 0x40000000
-_CPU_GROUPS = Path("/sys/fs/cgroup/cpu")
 _WRITE_LIMITS = Path("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device")
-_PERIOD_US = 100_000
 _MIB = 1 << 20
 
 
@@ -65,23 +63,6 @@ def slow_disk(mib_s: int, memory_mib: int = 64) -> Iterator[Path]:
         _WRITE_LIMITS.write_text(f"{named} {mib_s * _MIB}")
         opened.callback(_WRITE_LIMITS.write_text, f"{named} 0")
         yield folder
-
-
-@contextmanager
-def limited_cores(cores: float, pids: Iterable[int]) -> Iterator[None]:
-    """Limit these processes to this many cores together, as a container's limit does (control groups, version 1)."""
-    group = _CPU_GROUPS / f"kafka-pareto-{os.getpid()}"
-    group.mkdir()
-    try:
-        (group / "cpu.cfs_period_us").write_text(str(_PERIOD_US))
-        (group / "cpu.cfs_quota_us").write_text(str(round(cores * _PERIOD_US)))
-        for pid in pids:
-            (group / "cgroup.procs").write_text(str(pid))
-        yield
-    finally:
-        for task in (group / "tasks").read_text().split():
-            (_CPU_GROUPS / "tasks").write_text(task)
-        group.rmdir()
 
 
 @contextmanager

@@ -111,10 +111,11 @@ def test_brokers_keep_running_when_services_end_and_topics_are_empty_then() -> N
         assert not set(testbed.topology_for(one).brokers.pids.values()) & set(brokers.values())
 
 
-def test_two_instances_share_a_service_s_partitions_and_no_order_is_handled_twice() -> None:
+@pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
+def test_two_instances_share_a_service_s_partitions_and_no_order_is_handled_twice(delivery: str) -> None:
     study = study_with(
         topologies={"one": {"brokers": 1, "replication_factor": 1, "partitions": 4, "partitioning": "key"}},
-        reference={"orders": ORDERS, "instances": 2},
+        reference={"orders": ORDERS, "instances": 2, "delivery": delivery},
         series=[],
         tables=[{"factor": "instances", "levels": [2, 4]}],
     )

@@ -1,13 +1,16 @@
-"""Limit the CPU time of running processes, each in a control group of its own (Linux, version 1 or 2)."""
+"""Limit the CPU time of running processes by control groups (Linux, version 1 or 2)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+import os
+import secrets
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from kafka_pareto.brokers.processes import Opened
+import psutil
+
 from kafka_pareto.errors import BadInputError
 
 _GROUPS = Path("/sys/fs/cgroup")
@@ -23,70 +26,92 @@ class CpuController:
     folder: Path
     is_version_2: bool
 
-    def limit(self, group: Path, cores: float) -> None:
-        """Limit a group to so many cores."""
-        quota_us = round(cores * _PERIOD_US)
+    def limit(self, group: Path, cores: float | None, period_us: int) -> None:
+        """Limit a group to so many cores; None removes the limit."""
+        quota_us = None if cores is None else round(cores * period_us)
         if self.is_version_2:
-            (group / "cpu.max").write_text(f"{quota_us} {_PERIOD_US}", encoding="ascii")
+            text = f"max {period_us}" if quota_us is None else f"{quota_us} {period_us}"
+            (group / "cpu.max").write_text(text, encoding="ascii")
         else:
-            (group / "cpu.cfs_period_us").write_text(str(_PERIOD_US), encoding="ascii")
-            (group / "cpu.cfs_quota_us").write_text(str(quota_us), encoding="ascii")
+            (group / "cpu.cfs_period_us").write_text(str(period_us), encoding="ascii")
+            (group / "cpu.cfs_quota_us").write_text(str(-1 if quota_us is None else quota_us), encoding="ascii")
+
+    def group_of(self, pid: int) -> Path:
+        """Return a process's present group.
+
+        Raises:
+            OSError: If the process has ended.
+        """
+        for line in Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines():
+            number, controllers, path = line.split(":", 2)
+            if number == "0" if self.is_version_2 else "cpu" in controllers.split(","):
+                return self.folder / path.lstrip("/")
+        return self.folder
 
 
 def cpu_controller(groups: Path = _GROUPS) -> CpuController:
-    """Return the controller, once it is known to take groups.
+    """Return the controller, once it is known to take groups; remove what a killed run left.
 
     Raises:
         BadInputError: If this user may not add groups, or there is no CPU controller.
     """
     is_version_2 = (groups / "cgroup.controllers").exists()
-    folder = groups if is_version_2 else groups / "cpu"
-    try:
-        for left in folder.glob(f"{_PREFIX}*"):  # of a run that was killed
-            with suppress(OSError):  # it still has processes
-                left.rmdir()
+    controller = CpuController(groups if is_version_2 else groups / "cpu", is_version_2)
+    with _named_if_refused():
+        for left in controller.folder.glob(f"{_PREFIX}*"):
+            owner = left.name.removeprefix(_PREFIX).partition("-")[0]
+            if owner.isdigit() and not psutil.pid_exists(int(owner)):
+                with suppress(OSError):  # it still has processes
+                    left.rmdir()
         if is_version_2:
             (groups / "cgroup.subtree_control").write_text("+cpu", encoding="ascii")
-        tried = folder / f"{_PREFIX}tried"
-        tried.mkdir()
-        tried.rmdir()
-    except OSError as error:
-        raise BadInputError(
-            f"cpus: this user may not limit CPU time here ({error.filename}: {error.strerror}); run as root, or leave "
-            "out the study's cpus"
-        ) from error
-    return CpuController(folder, is_version_2)
+        _new_group(controller).rmdir()
+    return controller
 
 
-class CpuLimits(Opened):
-    """A context in which each process may use so many cores; processes may end before it.
-
-    Args:
-        cores: By process ID. Without any, control groups are not touched.
+@contextmanager
+def limited_cores(
+    cores: float, pids: Collection[int], groups: Path = _GROUPS, *, period_us: int = _PERIOD_US
+) -> Iterator[None]:
+    """Limit these processes, together, to so many cores; they may end before the context does.
 
     Raises:
         BadInputError: On entering, if this user may not limit CPU time.
     """
+    controller = cpu_controller(groups)
+    with _named_if_refused():
+        group = _new_group(controller)
+    origins: dict[int, Path] = {}
+    try:
+        with _named_if_refused():
+            controller.limit(group, cores, period_us)
+            for pid in pids:
+                with suppress(ProcessLookupError, FileNotFoundError):  # it has just ended, which its owner notices
+                    origins[pid] = controller.group_of(pid)
+                    (group / "cgroup.procs").write_text(str(pid), encoding="ascii")
+        yield
+    finally:
+        with suppress(OSError):  # of processes that stay in the group
+            controller.limit(group, None, period_us)
+        for pid, origin in origins.items():
+            with suppress(OSError):  # it has ended
+                (origin / "cgroup.procs").write_text(str(pid), encoding="ascii")
+        with suppress(OSError):  # last threads are ending; a later run removes the group
+            group.rmdir()
 
-    def __init__(self, cores: Mapping[int, float], groups: Path = _GROUPS) -> None:
-        self._cores = cores
-        self._groups = groups
 
-    def _open(self, opened: ExitStack) -> None:
-        if not self._cores:
-            return
-        controller = cpu_controller(self._groups)
-        for pid, cores in self._cores.items():
-            group = controller.folder / f"{_PREFIX}{pid}"
-            group.mkdir()
-            opened.callback(_remove, group, pid, controller.folder)
-            controller.limit(group, cores)
-            with suppress(ProcessLookupError):  # it has just ended, which its owner notices
-                (group / "cgroup.procs").write_text(str(pid), encoding="ascii")
+def _new_group(controller: CpuController) -> Path:
+    group = controller.folder / f"{_PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
+    group.mkdir()
+    return group
 
 
-def _remove(group: Path, pid: int, parent: Path) -> None:
-    with suppress(OSError):  # the process has ended
-        (parent / "cgroup.procs").write_text(str(pid), encoding="ascii")
-    with suppress(OSError):  # its last threads are ending; the next run removes the group
-        group.rmdir()
+@contextmanager
+def _named_if_refused() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise BadInputError(
+            f"cpus: CPU time cannot be limited here ({error.filename}: {error.strerror}); run as root, or leave out "
+            "the study's cpus"
+        ) from error

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.drivers.common.systems import open_system
+from kafka_pareto.drivers.services.chain import SCALED
 from kafka_pareto.drivers.services.runner import ServicesRunner
 from kafka_pareto.drivers.services.studies import CompareServices
 from kafka_pareto.drivers.services.testbed import open_services_testbed
@@ -31,6 +32,7 @@ _BROKERS_START_S = 20.0
 _SERVICES_START_S = 10.0
 _BYTES_OF_AN_ORDER = 1_500  # its six records
 _SERVICES_MIB = 500
+_FURTHER_INSTANCE_MIB = 60
 
 
 class ServicesRuntime(DriverRuntime):
@@ -68,7 +70,7 @@ class ServicesRuntime(DriverRuntime):
 
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
         """Open a stand-in for the topologies' brokers, which start only for the measurement."""
-        return open_system(study, settings, lambda: _SERVICES_MIB)
+        return open_system(study, settings, lambda: _services_mib(CompareServices.of(study)))
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ServicesRunner]:
@@ -76,6 +78,12 @@ class ServicesRuntime(DriverRuntime):
         study = CompareServices.of(campaign.study)
         with open_services_testbed(campaign, study, case, settings) as testbed:
             yield ServicesRunner(study, testbed)
+
+
+def _services_mib(study: CompareServices) -> int:
+    """Estimate the memory of all services and the client, with the most instances that run at a time."""
+    most = max(int(study.effective(level)["instances"]) for case in study.cases for level in study.levels_of(case))
+    return _SERVICES_MIB + len(SCALED) * (most - 1) * _FURTHER_INSTANCE_MIB
 
 
 def _orders_of_groups(study: CompareServices, case: str) -> dict[str, float]:

@@ -122,11 +122,14 @@ class ServicesProtocol(Protocol):
     _not_of_a_repetition: ClassVar[frozenset[str]] = Protocol._not_of_a_repetition | {"timeout_s"}
 
 
-class Cpus(Section):
-    """Limits the CPU time of each broker and of each service's process, in cores; without a value, it is unlimited.
+_LIMITED = {"broker": "broker", "service": "instance of manufacturer and transport"}
 
-    A broker added is then CPU added, as on a machine of its own. The limits hold once brokers and services are warm.
-    They need Linux control groups that this user may write, usually root's.
+
+class Cpus(Section):
+    """Limits the CPU time of each broker, and of each instance of manufacturer and transport, in cores.
+
+    A broker added is then CPU added, as on a machine of its own. Without a value, CPU time is not limited. The limits
+    hold once brokers and services are warm. They need Linux control groups that this user may write, usually root's.
     """
 
     broker: Annotated[float, Field(ge=0.05)] | None = None
@@ -212,7 +215,7 @@ class CompareServices(Compare):
         """Describe a repetition, as names and texts for people."""
         capacity = self.protocol.capacity
         limited = ", ".join(
-            f"{cores:g} cores per {of}" for of, cores in self.cpus.model_dump(exclude_none=True).items()
+            f"{cores:g} cores per {_LIMITED[of]}" for of, cores in self.cpus.model_dump(exclude_none=True).items()
         )
         return super().described_protocol() | {
             "topologies": "; ".join(

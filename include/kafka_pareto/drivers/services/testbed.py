@@ -14,8 +14,8 @@ from kafka_pareto.brokers.processes import Opened
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.drivers.common.cluster_access import LEASE_WAIT_S, machine_lease
 from kafka_pareto.drivers.common.systems import fingerprint_of_own
-from kafka_pareto.drivers.services.chain import CLIENT, HOSPITAL, Chain
-from kafka_pareto.drivers.services.cpu_limits import CpuLimits, cpu_controller
+from kafka_pareto.drivers.services.chain import SCALED, Chain
+from kafka_pareto.drivers.services.cpu_limits import cpu_controller, limited_cores
 from kafka_pareto.drivers.services.produce_times import SERVICES_METRICS
 from kafka_pareto.drivers.services.programs.hospital import Asked
 from kafka_pareto.drivers.services.programs.messages import PLACED_ONLY, TOPICS
@@ -118,15 +118,25 @@ class OpenTopology(Opened):
             opened.callback(self._delete, topic)
         opened.enter_context(self.chain)
         self._warm_up()
-        limited = dict.fromkeys(self.brokers.pids.values(), self._cpus.broker)
-        # Neither the hospital nor the client: they are the load.
-        limited |= {pid: self._cpus.service for name, pid in self.chain.pids.items() if name not in (HOSPITAL, CLIENT)}
-        opened.enter_context(CpuLimits({pid: cores for pid, cores in limited.items() if cores}))
 
     @property
     def is_whole(self) -> bool:
         """Return whether all of its processes run."""
         return self._on.is_whole and self.chain.is_whole
+
+    def limit_cpu(self) -> None:
+        """Limit brokers and services to the study's cores, until this context ends.
+
+        Raises:
+            BadInputError: If CPU time cannot be limited here.
+        """
+        limited = dict.fromkeys(self.brokers.pids.values(), self._cpus.broker)
+        # The other services only watch; hospital and client are the load.
+        scaled = {pid for name, pid in self.chain.pids.items() if name.partition("-")[0] in SCALED}
+        limited |= dict.fromkeys(scaled, self._cpus.service)
+        for pid, cores in limited.items():
+            if cores:
+                self._opened.enter_context(limited_cores(cores, [pid]))
 
     def script_orders_s(self) -> float:
         """Measure the hospital's rate with no service reading, on topics with one replica, in orders per second.
@@ -214,6 +224,7 @@ class ServicesTestbed:
             if self.script_orders_s is None:
                 self.script_orders_s = opened.script_orders_s()
                 log.info("the ordering script places %.0f orders/s without services", self.script_orders_s)
+            opened.limit_cpu()  # after the warm-up and the script's rate, which have no limit
         return opened
 
     def rate_of(self, configuration: Configuration) -> float:
@@ -300,12 +311,10 @@ def open_services_testbed(
         ClusterError: If a broker does not start.
         LeaseHeldError: If another load runs on this machine.
     """
-    if study.cpus != Cpus():
-        cpu_controller()
-    with (
-        ClusterLease(campaign.store, machine_lease(), LEASE_WAIT_S) as lease,
-        closing(ServicesTestbed(campaign, study, settings, lease)) as testbed,
-    ):
-        opened = testbed.topology_for(study.baseline_configuration(case))
-        keep_fingerprint(campaign, case, fingerprint_of_own(opened.cluster, study.heap_mib))
+    with ClusterLease(campaign.store, machine_lease(), LEASE_WAIT_S) as lease, ExitStack() as opened:
+        if study.cpus != Cpus():
+            cpu_controller()  # an error here comes before any broker starts
+        testbed = opened.enter_context(closing(ServicesTestbed(campaign, study, settings, lease)))
+        cluster = testbed.topology_for(study.baseline_configuration(case)).cluster
+        keep_fingerprint(campaign, case, fingerprint_of_own(cluster, study.heap_mib))
         yield testbed

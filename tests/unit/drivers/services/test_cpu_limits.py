@@ -2,51 +2,78 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+import psutil
 import pytest
 
-from kafka_pareto.drivers.services.cpu_limits import CpuLimits, cpu_controller
+from kafka_pareto.drivers.services.cpu_limits import cpu_controller, limited_cores
 from kafka_pareto.errors import BadInputError
 
 pytestmark = pytest.mark.fast
 
 
-def test_a_group_of_version_1_has_period_and_quota_in_a_file_each(tmp_path: Path) -> None:
+def only_group(folder: Path) -> Path:
+    (group,) = folder.glob("kafka-pareto-*")
+    return group
+
+
+def written_in(group: Path) -> dict[str, str]:
+    return {file.name: file.read_text(encoding="ascii") for file in group.iterdir()}
+
+
+@pytest.fixture
+def version_1(tmp_path: Path) -> Path:
     (tmp_path / "cpu").mkdir()
-
-    with CpuLimits({4711: 0.25}, tmp_path):
-        group = tmp_path / "cpu" / "kafka-pareto-4711"
-        written = {file.name: file.read_text(encoding="ascii") for file in group.iterdir()}
-
-    assert written == {"cpu.cfs_period_us": "20000", "cpu.cfs_quota_us": "5000", "cgroup.procs": "4711"}
-    assert (tmp_path / "cpu" / "cgroup.procs").read_text(encoding="ascii") == "4711"  # moved back
+    return tmp_path
 
 
-def test_a_group_of_version_2_has_both_in_one(tmp_path: Path) -> None:
+@pytest.fixture
+def version_2(tmp_path: Path) -> Path:
     (tmp_path / "cgroup.controllers").write_text("cpu memory", encoding="ascii")
-
-    with CpuLimits({4711: 1.5}, tmp_path):
-        group = tmp_path / "kafka-pareto-4711"
-        written = {file.name: file.read_text(encoding="ascii") for file in group.iterdir()}
-
-    assert written == {"cpu.max": "30000 20000", "cgroup.procs": "4711"}
-    assert (tmp_path / "cgroup.subtree_control").read_text(encoding="ascii") == "+cpu"
+    return tmp_path
 
 
-def test_empty_groups_of_a_killed_run_are_removed(tmp_path: Path) -> None:
-    (tmp_path / "cpu" / "kafka-pareto-12").mkdir(parents=True)
+def test_a_group_of_version_1_has_period_and_quota_in_a_file_each(version_1: Path) -> None:
+    with limited_cores(0.25, [os.getpid()], version_1):
+        group = only_group(version_1 / "cpu")
+        limited = written_in(group)
 
-    cpu_controller(tmp_path)
+    assert limited == {"cpu.cfs_period_us": "20000", "cpu.cfs_quota_us": "5000", "cgroup.procs": str(os.getpid())}
+    assert written_in(group)["cpu.cfs_quota_us"] == "-1"
 
-    assert not list((tmp_path / "cpu").iterdir())
+
+def test_a_group_of_version_2_has_both_in_one(version_2: Path) -> None:
+    with limited_cores(1.5, [os.getpid()], version_2, period_us=100_000):
+        group = only_group(version_2)
+        limited = written_in(group)
+
+    assert limited == {"cpu.max": "150000 100000", "cgroup.procs": str(os.getpid())}
+    assert written_in(group)["cpu.max"] == "max 100000"
+    assert (version_2 / "cgroup.subtree_control").read_text(encoding="ascii") == "+cpu"
 
 
-def test_without_limits_no_group_is_touched(tmp_path: Path) -> None:
-    with CpuLimits({}, tmp_path / "absent"):
-        pass
+def test_a_process_that_has_ended_is_left_out(version_1: Path) -> None:
+    with limited_cores(0.5, [free_pid()], version_1):
+        assert "cgroup.procs" not in written_in(only_group(version_1 / "cpu"))
+
+
+def test_groups_of_a_killed_run_are_removed_and_those_of_a_running_one_stay(version_1: Path) -> None:
+    killed, running = (version_1 / "cpu" / f"kafka-pareto-{pid}-abc" for pid in (free_pid(), os.getppid()))
+    killed.mkdir()
+    running.mkdir()
+
+    cpu_controller(version_1)
+
+    assert list((version_1 / "cpu").iterdir()) == [running]
 
 
 def test_a_machine_that_takes_no_groups_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match=r"cpus: this user may not limit CPU time here \(.*/cpu/kafka-pareto-tried"):
+    with pytest.raises(BadInputError, match=r"cpus: CPU time cannot be limited here \(.*/cpu/kafka-pareto-\d+"):
         cpu_controller(tmp_path)
+
+
+def free_pid() -> int:
+    """An id that no process has."""
+    return next(pid for pid in range(4_000_000, 4_194_304) if not psutil.pid_exists(pid))

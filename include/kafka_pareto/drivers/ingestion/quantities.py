@@ -21,7 +21,7 @@ class IngestionFigures:
         cold_rows_s: The same for the warm-up, the first rows of a new process.
         late_over_early: Rows/s in the second half of the time over those in the first; 1 for a settled rate.
         values_mib_s: The values of the acknowledged rows, as encoded.
-        wire_mib_s: Sent over the connections, requests and headers included.
+        wire_mib_s: Sent over the connections, requests and headers included; `wire_bytes_per_row` likewise.
         reading_cpu_s: CPU time of the threads that read the file.
         client_cpu_s_per_million_rows: CPU time of the processes while sending, compilation and collection included.
         broker_cpu_s_per_million_rows: CPU time of the brokers meanwhile.
@@ -39,6 +39,7 @@ class IngestionFigures:
     late_over_early: float | None = None
     values_mib_s: Annotated[float | None, Shown("values", maximised=True)] = None
     wire_mib_s: float | None = None
+    wire_bytes_per_row: Annotated[float | None, Shown("sent per row", maximised=False)] = None
     jvm_start_s: Annotated[float | None, Shown("start of the JVM", maximised=False)] = None
     reading_cpu_s: float | None = None
     client_cpu_s_per_million_rows: Annotated[float | None, Shown("client CPU", maximised=False)] = None

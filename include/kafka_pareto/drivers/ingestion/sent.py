@@ -75,6 +75,7 @@ def sent_by(outputs: Sequence[IngestionOutput]) -> Sent:
             late_over_early=_late_over_early(timeline.series["rows_s"]),
             values_mib_s=values_bytes / _MIB / elapsed_s,
             wire_mib_s=sent_bytes / _MIB / elapsed_s,
+            wire_bytes_per_row=sent_bytes / rows,
             jvm_start_s=max(first.jvm_start_s for first in warmups or outputs),
             reading_cpu_s=sum(output.reading_cpu_s for output in outputs),
             client_cpu_s_per_million_rows=1e6 * cpu_s / rows,

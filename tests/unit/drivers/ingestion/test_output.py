@@ -89,7 +89,7 @@ def test_one_process_reports_its_own_time_and_the_cost_of_a_row() -> None:
     assert (sent.rows_read, sent.rows_acknowledged, sent.rows_malformed, sent.failure) == (101, 100, 1, "")
     assert (figures.rows_s, figures.values_mib_s, figures.wire_mib_s) == (40, 40, 20)
     assert figures.client_cpu_s_per_million_rows == 1e4
-    assert figures.allocated_bytes_per_row == 50
+    assert (figures.allocated_bytes_per_row, figures.wire_bytes_per_row) == (50, 20 * 2**20 * 2.5 / 100)
 
 
 def test_allocations_of_ended_threads_may_be_unknown() -> None:

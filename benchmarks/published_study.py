@@ -59,6 +59,7 @@ def comparison(kept: KeptCampaign, published: dict[str, Any]) -> list[str]:
         "Figure 5: throughput and its CV": [_says(published["figure_5"]), "", *figure_5(kept)],
         "Figure 6: what the search gained": [_says(published["figure_6"]), "", *figure_6(kept)],
         "Figure 7: R1 and the defaults": figure_7(kept, published["figure_7"]["change_fractions"]),
+        "First rounds and latency CVs": [_says(published["figure_7"]), "", *first_rounds(kept)],
     }
     return [measured, "", *(line for title, lines in sections.items() for line in (f"## {title}", "", *lines, ""))]
 
@@ -172,6 +173,29 @@ def figure_7(kept: KeptCampaign, published: dict[str, float]) -> list[str]:
         cells = ["nothing was picked"] * 4 if pick is None else [_change(kept, case, pick, name) for name in OBJECTIVES]
         rows.append([case_label(case), *cells])
     return _markdown(["", *map(label_of, OBJECTIVES)], rows)
+
+
+def first_rounds(kept: KeptCampaign) -> list[str]:
+    """Return by record size the design's first repetitions over the mean of the others of their configuration.
+
+    The defaults are measured first at each size. The ratios of all configurations are geometric means with 95 %
+    intervals (t over logarithms).
+    """
+    rows = []
+    for case in kept.study.cases:
+        cells: dict[str, list[str]] = {"defaults": [], "all": []}
+        for mean in PLANE:
+            values = kept.values(case, "design", mean)
+            logs = {name: float(np.log(each[0] / each[1:].mean())) for name, each in values.items()}
+            ends = stats.ttest_1samp(list(logs.values()), 0.0).confidence_interval()
+            low, middle, high = np.exp([ends.low, np.mean(list(logs.values())), ends.high])
+            cells["defaults"].append(_number(np.exp(logs[kept.study.baseline_id()])))
+            cells["all"].append(f"{middle:.2f} ({low:.2f} to {high:.2f})")
+        design = kept.design()
+        cvs = design.loc[design.case == case, "latency_cv"]
+        rows.append([case_label(case), *cells["defaults"], *cells["all"], f"{(cvs > 1).sum()} of {len(cvs)}"])
+    of_each = [f"{who}: {label_of(name)}" for who in ("defaults", "all configurations") for name in PLANE]
+    return _markdown(["first round over the others", *of_each, "latency CV above 1"], rows)
 
 
 def _with_later_keys(kept: Study, file: Study) -> Study:

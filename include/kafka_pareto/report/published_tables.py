@@ -1,6 +1,6 @@
 """Build the published study's Tables 1 and 2 from a campaign's design, without the baseline.
 
-`docs/reproduced-study.md` cites the study.
+`docs/results/paper.md` cites the study.
 """
 
 from __future__ import annotations

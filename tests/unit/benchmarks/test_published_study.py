@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +13,7 @@ import pytest
 from benchmarks.keep_campaign import keep
 from benchmarks.kept_campaign import KeptCampaign, read_kept
 from benchmarks.on_cluster import DATA
-from benchmarks.published_study import OBJECTIVES, comparison, figure_7, table_1, table_2
+from benchmarks.published_study import OBJECTIVES, comparison, figure_7, first_rounds, table_1, table_2
 from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS
@@ -133,6 +134,7 @@ def test_the_comparison_is_markdown_with_every_table_and_figure(kept: KeptCampai
     assert [head.split(":")[0] for head in heads] == [
         *("## Table 1", "## Table 2"),
         *(f"## Figure {number}" for number in range(3, 8)),
+        "## First rounds and latency CVs",
     ]
     widths = [line.count("|") for line in lines if line.startswith("|")]
     assert all(width > 4 for width in widths)
@@ -145,10 +147,20 @@ def test_the_recorded_comparison_follows_from_the_recorded_campaign_and_its_page
     assert (DATA / "output" / "published_study.txt").read_text(encoding="utf-8") == "\n".join(lines) + "\n"
     assert lines[0].startswith("4,800 valid repetitions, ")
     assert lines[0].endswith("Unlike `paper.yaml`: protocol.cool_down_s 0 (file: 5).")
-    page = (Path(__file__).parents[3] / "docs" / "reproduced-study.md").read_text(encoding="utf-8")
-    figure_7 = "\n".join(lines).partition("## Figure 7")[2].splitlines()
+    page = (Path(__file__).parents[3] / "docs" / "results" / "paper.md").read_text(encoding="utf-8")
+    figure_7 = "\n".join(lines).partition("## Figure 7")[2].partition("## ")[0].splitlines()
     assert [line for line in figure_7 if line.startswith("|") and line not in page] == []
     assert sum(line.startswith("| ") for line in figure_7) == 8
+
+
+def test_a_slow_first_round_of_the_defaults_is_theirs_alone(kept: KeptCampaign) -> None:
+    own = kept.repetitions
+    at = own.index[(own.phase == "design") & (own.case == "1024") & own.is_baseline & (own.block == 0)]
+    slower = own.assign(throughput_mib_s=own.throughput_mib_s.where(~own.index.isin(at), own.throughput_mib_s / 10))
+    before, after = (rows_of(first_rounds(each)) for each in (kept, replace(kept, repetitions=slower)))
+    assert float(after[0][1]) == pytest.approx(float(before[0][1]) / 10, abs=0.01)
+    assert [row[2:3] + row[4:] for row in after] == [row[2:3] + row[4:] for row in before]
+    assert after[1] == before[1]
 
 
 def test_an_incomplete_campaign_is_one_clear_error(folder: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from threading import Event
+from threading import Event, Timer
 from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
 
@@ -27,6 +27,7 @@ import yaml
 
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.drivers.log_pipeline.attempt import follow, judge, require_logged, wanted_of
 from kafka_pareto.drivers.log_pipeline.collector_pair import CollectorSettings
 from kafka_pareto.drivers.log_pipeline.compare import CompareLogPipeline
@@ -34,6 +35,7 @@ from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
 from kafka_pareto.drivers.log_pipeline.filebeat_pair import AggregatorSettings
 from kafka_pareto.drivers.log_pipeline.programs import Programs, find_programs
 from kafka_pareto.drivers.log_pipeline.quantities import LogPipelineQuantities
+from kafka_pareto.drivers.log_pipeline.runner import PipelineRunner
 from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
 from kafka_pareto.drivers.log_pipeline.stages import STAGES, Reconciled, latencies_ms
 from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline, PipelineTestbed, Replayed
@@ -41,6 +43,8 @@ from kafka_pareto.drivers.log_pipeline.web_load import Answered
 from kafka_pareto.drivers.log_pipeline.web_server import WebServer
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.driver_runtime import Attempt
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.lease import ClusterLease
 from kafka_pareto.study.study_file import parse_study
@@ -164,7 +168,7 @@ def followed(
                 meanwhile(opened)
         finally:
             is_over.set()
-        answered, watched, reconciled, is_warm = result.result()
+        answered, watched, reconciled, is_warm, _ = result.result()
     assert is_warm or not warmup_s
     require_logged(answered, reconciled)
     assert len(answered.answered_ids) == answered.due
@@ -375,10 +379,7 @@ def test_a_log_is_replayed_and_each_of_its_requests_reaches_hive(testbed: Pipeli
     content = {**STUDY, "reference": {**QUICK, "workload": "replay"}, "replay": {"file": "my.log"}}
     study = parse_study(yaml.safe_dump(content), "tiny.yaml")
     assert isinstance(study, CompareLogPipeline)
-    campaign, lease = cast("Campaign", SimpleNamespace()), cast("ClusterLease", SimpleNamespace())
-    parts = (testbed.programs, testbed.brokers, testbed.cluster, testbed.web)
-    replaying = PipelineTestbed(study, campaign, lease, *parts, replayed=Replayed(log, 20.0))
-    reconciled, found = followed(replaying)
+    reconciled, found = followed(replace(testbed, study=study, replayed=Replayed(log, 20.0)))
 
     assert reconciled.fault == ""
     assert found.requests_due == found.requests_logged == found.events_committed == 200
@@ -386,3 +387,68 @@ def test_a_log_is_replayed_and_each_of_its_requests_reaches_hive(testbed: Pipeli
     assert reconciled.logged >= 260  # with three seconds that warm up, and the few that follow
     gaps_ms = reconciled.requests.t0.tail(200).diff().dropna()
     assert gaps_ms.mean() == pytest.approx(50, abs=1)
+
+
+@contextmanager
+def soaking(testbed: PipelineTestbed) -> Iterator[tuple[PipelineTestbed, Callable[[int], Attempt]]]:
+    """Opens a soak test on this testbed, and what runs its window of a number."""
+    content = {
+        **STUDY,
+        "reference": {**QUICK, "load": "30/s", "log_lines": "single"},
+        "tables": [],
+        "variants": [{"name": "soak", "variants": {"all": {}}}],
+        "protocol": {**STUDY["protocol"], "keeps_running": True},
+    }
+    study = parse_study(yaml.safe_dump(content), "tiny.yaml")
+    assert isinstance(study, CompareLogPipeline)
+    soaked = replace(testbed, study=study)
+    runner = PipelineRunner(soaked)
+    baseline = Candidate("baseline", is_baseline=True, configuration=study.baseline_configuration("soak"))
+
+    def run(number: int) -> Attempt:
+        planned = PlannedRepetition("design", 0, "soak", baseline, number, 0)
+        runner.begin(None, planned)
+        return runner.attempt(planned)
+
+    try:
+        yield soaked, run
+    finally:
+        soaked.end_kept()
+
+
+def require_whole(window: Attempt) -> None:
+    """Every request of the window is in Hive, once."""
+    found = window.quantities
+    assert (window.outcome, found["events_pending"]) == ("valid", 0), window.reason
+    assert found["events_committed"] == found["requests_logged"] == found["requests_due"]
+    assert int(found["requests_due"] or 0) > 200
+
+
+def test_windows_have_the_same_parts_until_one_is_killed_which_fails_its_window_alone(testbed: PipelineTestbed) -> None:
+    with soaking(testbed) as (soaked, run):
+        windows, pids = [], []
+        for number in range(2):
+            windows.append(run(number))
+            require_whole(windows[-1])
+            with soaked.opened({}) as opened:
+                pids.append(opened.roots())
+        assert pids[0] == pids[1]
+        ages_s = [float(each.quantities["running_s"] or 0) for each in windows]
+        assert ages_s[1] - ages_s[0] >= 10
+        for part in ("nginx", "shop", "filebeat", "aggregator", "broker", "spark"):
+            for measure, least in (("memory_mib", 5), ("open_files", 5), ("threads", 1)):
+                assert float(windows[-1].quantities[f"{part}_{measure}"] or 0) >= least, part
+
+        killer = Timer(5.0, os.kill, (pids[0]["aggregator"], signal.SIGKILL))
+        killer.start()
+        killed = run(2)
+        killer.join()
+        assert (killed.outcome, killed.is_excused) == ("failed", False)
+        assert "the aggregator has ended" in killed.reason
+
+        require_whole(anew := run(3))
+        with soaked.opened({}) as opened:
+            assert {"nginx", "filebeat", "aggregator", "spark"} <= {
+                name for name, pid in opened.roots().items() if pid != pids[0][name]
+            }
+        assert float(anew.quantities["running_s"] or 0) < ages_s[1]

@@ -19,6 +19,7 @@ import pytest
 from confluent_kafka import Producer
 
 from kafka_pareto.brokers.processes import tied
+from kafka_pareto.drivers.log_pipeline.growing_file import GrowingFile
 from kafka_pareto.drivers.log_pipeline.warehouse import Warehouse, read_batches
 from kafka_pareto.kafka.cluster import Cluster
 from tests.processes import end_process
@@ -131,7 +132,7 @@ def send_events(warehouse: Warehouse, first: int, last: int) -> None:
 
 def table(warehouse: Warehouse) -> list[dict[str, Any]]:
     """Returns the exported rows, each with t7; no record is there twice, and stamps follow each other."""
-    batches = read_batches(warehouse.batches_file)
+    batches = read_batches(GrowingFile(warehouse.batches_file))
     rows = pyarrow.parquet.read_table(warehouse.export_file).to_pylist()
     records = {(row["kafka_partition"], row["kafka_offset"]) for row in rows}
     assert len(records) == len(rows)
@@ -187,7 +188,7 @@ def test_a_batch_that_was_cut_short_by_a_kill_is_there_once(warehouse: Warehouse
         spark.process.kill()
         killed_at_ms = time.time() * 1000
         spark.process.wait()
-    assert read_batches(warehouse.batches_file) == {}
+    assert read_batches(GrowingFile(warehouse.batches_file)) == {}
 
     send_events(warehouse, 200, 300)
     with running(warehouse) as spark:

@@ -74,7 +74,8 @@ def part_figures(
     with mpl.rc_context(STYLE):
         kind = "curve" if is_curve(part) else "levels" if part.kind == "table" else part.kind
         draw = {"grid": draw_grid, "series": draw_series, "curve": draw_curve, "levels": draw_levels}[kind]
-        found[kind] = (_caption(part, kind), draw(part, quantities))
+        if len(part.levels) > 1:
+            found[kind] = (_caption(part, kind), draw(part, quantities))
         if any(each.speedup for each in part.scaling):
             found["scaling"] = (_SCALING_CAPTION, draw_scaling(part))
         found |= draw_over_time(part, stages, over_time)

@@ -70,6 +70,8 @@ class Effect:
 
 def closing_sentences(parts: Sequence[PartComparison]) -> list[str]:
     """Return up to three sentences on all parts, and another if published ratios are comparable."""
+    if all(len(part.levels) == 1 for part in parts):
+        return [f"Each part has a single level, so there is no comparison ({_blocks(parts)})."]
     effects = [effect for part in parts for effect in effects_of(part)]
     sentences = [_largest_gains(parts, effects), _no_difference(parts, effects), _costs(parts, effects)]
     return [sentence for sentence in sentences if sentence] + _published_differences(parts)

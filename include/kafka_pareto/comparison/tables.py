@@ -106,6 +106,8 @@ def title(part: PartComparison) -> str:
     if part.factors == [VARIANT]:
         factors, reference = "variants", str(part.reference[VARIANT])
     name = f"{part.part}: " if part.part != factors.replace(".", "_").lower() else ""
+    if len(part.levels) == 1:
+        return f"{name}{reference}{fixed_text(part)}, in {counted(part.blocks, 'block')}"
     beside = f"compared with {reference}"
     if part.kind == "series":
         compared, along = part.factors

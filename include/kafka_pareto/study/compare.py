@@ -45,6 +45,11 @@ class Compare(Study):
         """Map each setting of this driver by name."""
 
     @property
+    def fewest_levels(self) -> int:
+        """Return the fewest levels of a part; a driver may allow a single one."""
+        return 2
+
+    @property
     @abstractmethod
     def compared(self) -> tuple[str, ...]:
         """List the tested quantities."""
@@ -238,6 +243,11 @@ class Compare(Study):
     def _check_whole(self, part: Part, place: str) -> None:
         levels = self.levels_of(part.part)
         if isinstance(part, Variants):
+            if len(part.variants) < self.fewest_levels:
+                raise ValueError(
+                    f"{place}: number of variants {len(part.variants)}: must be at least {self.fewest_levels}, or "
+                    "there is no comparison"
+                )
             if len(levels) != len(part.variants):
                 raise ValueError(f"{place}: two variants have the same settings; remove one of them")
             if self.baseline_configuration(part.part) not in levels:

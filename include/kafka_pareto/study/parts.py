@@ -136,10 +136,10 @@ class Series(Section):
 class Variants(Section):
     """Compares named variants, each a set of deviations from the reference; the empty variant is the reference.
 
-    A variant may override `fixed`. `published` is as in `tables`.
+    A variant may override `fixed`. `published` is as in `tables`. Only a soak test may have a single variant.
     """
 
-    variants: Annotated[dict[str, dict[str, PropertyValue]], Field(min_length=2)]
+    variants: Annotated[dict[str, dict[str, PropertyValue]], Field(min_length=1)]
     name: _PartName
     fixed: dict[str, PropertyValue] = Field(default_factory=dict)
     published: _Published = Field(default_factory=dict)

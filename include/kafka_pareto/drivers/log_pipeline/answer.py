@@ -1,4 +1,7 @@
-"""The first screen of a comparison of log pipelines: the time in each stage, the longest stage, and the label."""
+"""The first screen of a comparison of log pipelines: the time in each stage, the longest stage, and the label.
+
+That of a soak test shows drift instead of stages.
+"""
 
 from __future__ import annotations
 
@@ -8,32 +11,56 @@ from collections.abc import Mapping, Sequence
 from kafka_pareto.analysis.wording import share
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.comparison.records import Level, PartComparison, is_significant
-from kafka_pareto.comparison.screen import WIDTH, fitting, listed, screen_table
+from kafka_pareto.comparison.screen import MOST_LINES, WIDTH, fitting, listed, screen_table
 from kafka_pareto.comparison.words import NONE, fixed_text, level_text, number_text, quantity_named
+from kafka_pareto.drivers.log_pipeline.soak import LEAST_LINES, drift_lines
 from kafka_pareto.drivers.log_pipeline.stages import STAGES
+from kafka_pareto.drivers.log_pipeline.study import LogPipelineStudy
 from kafka_pareto.study.compare import Compare
 
 _LATENCY = "latency_mean_ms"
 _P95 = "latency_p95_ms"
+_P99 = "latency_p99_ms"
 _STAGES = tuple(f"{stage}_ms" for stage in STAGES)
 _GAP = 2
 _LABELS: Mapping[str, str] = {"too_short_to_tell": "inconclusive"}
 
 
 def answer_lines(
-    study: Compare,  # noqa: ARG001 (signature shared by all drivers)
+    study: Compare,
     parts: Sequence[PartComparison],
     repetitions: Mapping[str, Sequence[Repetition]],
 ) -> list[str]:
     """Return the answer in about 14 lines of 80 columns: the first part's stages, then one line per further part."""
     first, *others = parts
     labels = {part.part: _labels(repetitions.get(part.part, ())) for part in parts}
+    protocol = LogPipelineStudy.of(study).protocol
+    if protocol.keeps_running:
+        closing = _lost_lines(repetitions)
+        room = (MOST_LINES - len(closing)) // len(parts)
+        lines = [
+            line
+            for part in parts
+            for line in _soak_lines(part, labels[part.part], repetitions.get(part.part, ()), protocol.seconds, room)
+        ]
+        return [*lines, *closing]
     return [
         *_stage_table(first, labels[first.part]),
         *_longest_lines(first),
         *(_part_line(part, labels[part.part]) for part in others),
         *_lost_lines(repetitions),
     ]
+
+
+def _soak_lines(
+    part: PartComparison, labels: Mapping[str, str], windows: Sequence[Repetition], window_s: float, most: int
+) -> list[str]:
+    """Return the latency of a soak test's only level, its longest stage, and its drift."""
+    level = part.reference_level
+    latencies = f"mean {_mean(level, _LATENCY)} ms, p99 {_mean(level, _P99)} ms"
+    label = labels.get(level.configuration_id, NONE)
+    lines = [fitting(f"{part.part}{fixed_text(part)}: latency {latencies}; {label}"), *_longest_lines(part)]
+    return [*lines, *drift_lines(windows, window_s, max(most - len(lines), LEAST_LINES))]
 
 
 def _labels(repetitions: Sequence[Repetition]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kafka_pareto.campaign.records import Outcome, Timeline
 from kafka_pareto.drivers.log_pipeline.behaviour_labels import label_text, timeline_of_run
-from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
+from kafka_pareto.drivers.log_pipeline.figures import held_figures, quantities_of_run
 from kafka_pareto.drivers.log_pipeline.pipeline import PartEndedError
 from kafka_pareto.drivers.log_pipeline.quantities import LogPipelineQuantities
 from kafka_pareto.drivers.log_pipeline.shoppers.logged_requests import REPLAY
@@ -21,7 +21,6 @@ from kafka_pareto.drivers.log_pipeline.stages import (
     backlog_at,
     first_ids_text,
     negative_stage,
-    read_access_log,
     reconcile,
 )
 from kafka_pareto.drivers.log_pipeline.study import LogPipelineProtocol, LogPipelineStudy
@@ -42,12 +41,16 @@ _PIECE_S = 1.0
 
 
 class Followed(NamedTuple):
-    """Observations of a run; `is_warm` is False if warm-up requests were still in flight when it began."""
+    """Observations of a run.
+
+    `is_warm` is False if warm-up requests were still in flight when it began; `running_s` is the parts' age at its end.
+    """
 
     answered: Answered
     watched: Watched
     reconciled: Reconciled
     is_warm: bool = True
+    running_s: float = 0.0
 
 
 def attempt_run(planned: PlannedRepetition, testbed: PipelineTestbed, requests_s: float) -> Attempt:
@@ -61,9 +64,11 @@ def attempt_run(planned: PlannedRepetition, testbed: PipelineTestbed, requests_s
     watched: Watched | None = None
     timeline: Timeline | None = None
     try:
-        with OpenPipeline(testbed, configuration) as opened:
-            answered, watched, reconciled, is_warm = follow(opened, wanted, protocol)
+        with testbed.opened(configuration) as opened:
+            answered, watched, reconciled, is_warm, running_s = follow(opened, wanted, protocol)
         found = quantities_of_run(answered, watched, reconciled, wanted, protocol)
+        if protocol.keeps_running:
+            found = replace(found, held=held_figures(watched.held, running_s))
         if len(reconciled.events):
             timeline = timeline_of_run(reconciled, wanted, answered.began_ms)
         outcome, reason = judge(reconciled, answered.began_ms)
@@ -113,24 +118,29 @@ def wanted_of(configuration: Configuration, study: LogPipelineStudy, requests_s:
 
 
 def follow(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol) -> Followed:
-    """Warm up, send the measured requests, and wait until all are in Hive."""
+    """Warm up, send the measured requests, and wait until all are in Hive.
+
+    Then all parts stop, unless they keep running for the next window.
+    """
     is_warm = warm_up(opened, wanted, protocol) if protocol.warmup_s else True
     with Watch(opened.roots, PARENTS) as watch:
         answered = opened.load.send(wanted)
         sending = watch.counted()
         opened.require_running()
-        opened.end_requests()  # completes the log: nginx logs a request when it has ended
-        logged = read_access_log(opened.log_file)
+        logged = opened.end_requests(answered.answered_ids)
         working = [sending]
         is_drained = opened.pipeline.wait_until_idle(
             len(logged), protocol.drain_s, on_commit=lambda: working.append(watch.counted())
         )
         is_on_its_way = not is_drained and opened.pipeline.is_moving()
         waited_until_ms = round(time.time() * _MS) if is_on_its_way else None
-        watched = watch.watched(sending, working[-1])
-    committed, committed_at = opened.pipeline.end(is_done=not is_on_its_way)
+        watched, running_s = watch.watched(sending, working[-1]), opened.running_s
+    if opened.keeps_running:
+        committed, committed_at = opened.end_window()
+    else:
+        committed, committed_at = opened.pipeline.end(is_done=not is_on_its_way)
     reconciled = reconcile(logged, committed, dict(committed_at), waited_until_ms)
-    return Followed(answered, watched, reconciled, is_warm)
+    return Followed(answered, watched, reconciled, is_warm, running_s)
 
 
 def judge(reconciled: Reconciled, began_ms: int) -> tuple[Outcome, str]:
@@ -203,10 +213,14 @@ def warm_up(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol)
 
     The backlog of a pipeline that has just started is not due to its settings. During the wait a few requests are sent,
     all answered before this returns: Filebeat polls an idle log less and less often, up to every `max_backoff_ms`, and
-    would be in backoff when the run begins.
+    would be in backoff when the run begins. Parts that have run a window get only these few requests.
     """
-    opened.load.send(replace(wanted, run=f"{wanted.run}w", seconds=protocol.warmup_s, burst_until_s=0.0))
-    logged, numbers = len(read_access_log(opened.log_file)), count()
+    numbers = count()
+    if opened.is_new:
+        opened.load.send(replace(wanted, run=f"{wanted.run}w", seconds=protocol.warmup_s, burst_until_s=0.0))
+    else:
+        opened.load.trickle(trickle_of(wanted, next(numbers)))
+    logged = len(opened.logged())
     return opened.pipeline.wait_until_committed(
         logged, protocol.drain_s, meanwhile=lambda: opened.load.trickle(trickle_of(wanted, next(numbers)))
     )

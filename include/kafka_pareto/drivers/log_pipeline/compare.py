@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import JsonValue
+from pydantic import JsonValue, model_validator
 
 from kafka_pareto.analysis.wording import counted
 from kafka_pareto.drivers.log_pipeline.model import predicted_stages
@@ -27,6 +27,21 @@ class CompareLogPipeline(LogPipelineStudy, Compare):
     kind: Literal["compare"] = "compare"
     driver: Literal["log_pipeline"] = "log_pipeline"
     protocol: LogPipelineProtocol = LogPipelineProtocol(repetitions=5, cool_down_s=5.0)
+
+    @property
+    def fewest_levels(self) -> int:
+        """Return the fewest levels of a part: a soak test has one."""
+        return 1 if self.protocol.keeps_running else super().fewest_levels
+
+    @model_validator(mode="after")
+    def _keeps_one_level_running(self) -> Self:
+        for part in self.parts if self.protocol.keeps_running else ():
+            if (number := len(self.levels_of(part.part))) != 1:
+                raise ValueError(
+                    f"protocol.keeps_running true: part {part.part} has {number} levels, but windows on the same "
+                    "running parts need exactly one; give each level a part with a single variant"
+                )
+        return self
 
     def settings(self) -> Mapping[str, Setting]:
         """Return the settings of the parts and of the load, by name."""
@@ -56,7 +71,8 @@ class CompareLogPipeline(LogPipelineStudy, Compare):
         described = super().described_protocol() | {
             "requests": f"from {counted(self.senders, 'load generator')} for {protocol.seconds} s, after "
             f"{protocol.warmup_s:g} s of warm-up; steady part from {protocol.steady_from_s} s",
-            "end": f"when the last event is in Hive, or after {protocol.drain_s:g} s; then the pipeline stops",
+            "end": f"when the last event is in Hive, or after {protocol.drain_s:g} s; then the pipeline "
+            f"{'keeps running for the next window' if protocol.keeps_running else 'stops'}",
             "shop": f"Flask behind nginx, with {_DATABASES[self.database]}",
         }
         if replay:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from kafka_pareto.drivers.log_pipeline.quantities import (
     BurstFigures,
     CostFigures,
     FlowFigures,
+    HeldFigures,
     LatencyFigures,
     LogPipelineQuantities,
     StageFigures,
@@ -31,11 +33,12 @@ from kafka_pareto.drivers.log_pipeline.quantities import (
 from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
 from kafka_pareto.drivers.log_pipeline.stages import STAGES, Reconciled, latencies_ms
 from kafka_pareto.drivers.log_pipeline.study import LogPipelineProtocol
-from kafka_pareto.drivers.log_pipeline.watch import Use, Watched
+from kafka_pareto.drivers.log_pipeline.watch import Held, Use, Watched
 from kafka_pareto.drivers.log_pipeline.web_load import Answered
 
 _MS = 1000
 _KB = 1000
+_MIB = 1 << 20
 _LATE_MS = 50.0
 _STALLED_MS = 500.0
 _FORMER_TIMES = 1.2
@@ -174,6 +177,19 @@ def cost_figures(watched: Watched, events: int) -> CostFigures:
         memory_mib=watched.memory_mib,
         **figures,
     )
+
+
+def held_figures(held: Mapping[str, Held], running_s: float) -> HeldFigures:
+    """Return what each part holds after this time; None for a part that is not watched."""
+    brokers = [each for name, each in held.items() if name.startswith("kafka")]
+    parts = {**held, **({"broker": sum(brokers, Held())} if brokers else {})}
+    figures: dict[str, Any] = {}
+    for name in ("nginx", "shop", "filebeat", "aggregator", "broker", "spark"):
+        if part := parts.get(name):
+            figures[f"{name}_memory_mib"] = part.memory_bytes / _MIB
+            figures[f"{name}_open_files"] = part.open_files
+            figures[f"{name}_threads"] = part.threads
+    return HeldFigures(running_s, **figures)
 
 
 def _brokers(uses: Mapping[str, Use]) -> Use:

@@ -6,18 +6,16 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from itertools import pairwise
-from pathlib import Path
 from typing import Protocol
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kafka_pareto.brokers.processes import Opened
 from kafka_pareto.drivers.common.child_process import READY, ChildProcess
+from kafka_pareto.drivers.log_pipeline.growing_file import GrowingFile
 from kafka_pareto.drivers.log_pipeline.programs import READY_S
-from kafka_pareto.drivers.log_pipeline.warehouse import Warehouse, read_batches
-from kafka_pareto.errors import ArtifactError, LoadToolError
+from kafka_pareto.drivers.log_pipeline.warehouse import Batch, Warehouse, read_batches
+from kafka_pareto.errors import LoadToolError
 
 _STOP_S = 120.0
 _LOOK_S = 0.2
@@ -56,6 +54,7 @@ class Pipeline(Opened):
     def __init__(self, shipping: Shipping, warehouse: Warehouse) -> None:
         self._shipping = shipping
         self._warehouse = warehouse
+        self._batches_file = GrowingFile(warehouse.batches_file)
         self._children: dict[str, ChildProcess] = {}
 
     def _open(self, opened: ExitStack) -> None:
@@ -88,8 +87,8 @@ class Pipeline(Opened):
         self._children[name].kill()
 
     def committed(self) -> int:
-        """Return the number of rows in Hive, from Spark's record of batches, which survives a kill."""
-        return sum(batch.rows for batch in read_batches(self._warehouse.batches_file).values())
+        """Return the window's number of rows in Hive, from Spark's record of batches, which survives a kill."""
+        return sum(batch.rows for batch in self._batches().values())
 
     @property
     def batching_s(self) -> float:
@@ -137,7 +136,7 @@ class Pipeline(Opened):
 
     def is_moving(self) -> bool:
         """Return whether events may be in flight, judging by the last commit and the intervals before it."""
-        commits_s = sorted(batch.t7_ms / _MS for batch in read_batches(self._warehouse.batches_file).values())
+        commits_s = sorted(batch.t7_ms / _MS for batch in self._batches().values())
         if not commits_s:
             return False
         longest_s = max((after - before for before, after in pairwise(commits_s)), default=0.0)
@@ -180,23 +179,31 @@ class Pipeline(Opened):
                 raise PartEndedError(f"{child.name} did not stop within {_STOP_S:g} s: {child.last_words()}")
             if code:
                 raise PartEndedError(f"{child.name} ended with exit code {code}: {child.last_words()}")
-        table, batches = _read_table(self._warehouse.export_file), read_batches(self._warehouse.batches_file)
-        committed = sum(batch.rows for batch in batches.values())
-        # The table may have more rows: a batch written but not yet recorded when Spark was killed.
-        if len(table) < committed:
-            raise PartEndedError(f"Spark exported {len(table)} of the {committed} rows it had committed to Hive")
-        return table, {number: batch.t7_ms for number, batch in batches.items()}
+        return _whole(self._warehouse.exported_rows(), self._batches())
+
+    def end_window(self) -> tuple[pd.DataFrame, Mapping[int, int]]:
+        """Return the rows committed in the window, and each batch's commit time; begin the next one.
+
+        Raises:
+            PartEndedError: If the table has fewer rows than Spark has committed.
+        """
+        batches = self._batches()
+        found = _whole(self._warehouse.committed_rows(batches), batches)
+        self._batches_file.begin_window()
+        return found
+
+    def _batches(self) -> dict[int, Batch]:
+        return read_batches(self._batches_file)
 
     def _close(self) -> None:
         for child in self._children.values():
             child.close()
 
 
-def _read_table(file: Path) -> pd.DataFrame:
-    try:
-        # Arrow's threads abort processes that end while they run.
-        with pq.ParquetFile(file, pre_buffer=False) as opened:
-            table: pd.DataFrame = opened.read(use_threads=False).to_pandas()
-            return table
-    except (OSError, pa.ArrowException) as error:
-        raise ArtifactError(f"{file.name}: Hive's table cannot be read: {error}") from error
+def _whole(table: pd.DataFrame, batches: Mapping[int, Batch]) -> tuple[pd.DataFrame, Mapping[int, int]]:
+    """Return the table and each batch's commit time; raise PartEndedError if rows are missing."""
+    committed = sum(batch.rows for batch in batches.values())
+    # The table may have more rows: a batch written but not yet recorded when Spark was killed.
+    if len(table) < committed:
+        raise PartEndedError(f"Hive's table has {len(table)} of the {committed} rows that Spark had committed")
+    return table, {number: batch.t7_ms for number, batch in batches.items()}

@@ -126,6 +126,37 @@ class CostFigures:
 
 
 @dataclass(frozen=True)
+class HeldFigures:
+    """Resources that each part holds at the end of a soak test's window; None in other studies.
+
+    Attributes:
+        running_s: Time since the parts started.
+        nginx_memory_mib: Resident memory of all of its processes; shared pages count in each.
+        nginx_open_files: File descriptors, sockets and pipes included.
+    """
+
+    running_s: float | None = None
+    nginx_memory_mib: Annotated[float | None, Shown("nginx memory", maximised=False)] = None
+    nginx_open_files: Annotated[int | None, Shown("nginx open files", maximised=False)] = None
+    nginx_threads: Annotated[int | None, Shown("nginx threads", maximised=False)] = None
+    shop_memory_mib: Annotated[float | None, Shown("shop memory", maximised=False)] = None
+    shop_open_files: Annotated[int | None, Shown("shop open files", maximised=False)] = None
+    shop_threads: Annotated[int | None, Shown("shop threads", maximised=False)] = None
+    filebeat_memory_mib: Annotated[float | None, Shown("Filebeat memory", maximised=False)] = None
+    filebeat_open_files: Annotated[int | None, Shown("Filebeat open files", maximised=False)] = None
+    filebeat_threads: Annotated[int | None, Shown("Filebeat threads", maximised=False)] = None
+    aggregator_memory_mib: Annotated[float | None, Shown("aggregator memory", maximised=False)] = None
+    aggregator_open_files: Annotated[int | None, Shown("aggregator open files", maximised=False)] = None
+    aggregator_threads: Annotated[int | None, Shown("aggregator threads", maximised=False)] = None
+    broker_memory_mib: Annotated[float | None, Shown("broker memory", maximised=False)] = None
+    broker_open_files: Annotated[int | None, Shown("broker open files", maximised=False)] = None
+    broker_threads: Annotated[int | None, Shown("broker threads", maximised=False)] = None
+    spark_memory_mib: Annotated[float | None, Shown("Spark memory", maximised=False)] = None
+    spark_open_files: Annotated[int | None, Shown("Spark open files", maximised=False)] = None
+    spark_threads: Annotated[int | None, Shown("Spark threads", maximised=False)] = None
+
+
+@dataclass(frozen=True)
 class LogPipelineQuantities(Quantities):
     """All quantities of one run.
 
@@ -160,6 +191,7 @@ class LogPipelineQuantities(Quantities):
     flow: FlowFigures | None = None
     burst: BurstFigures = BurstFigures()
     cost: CostFigures = CostFigures()
+    held: HeldFigures = HeldFigures()
     generator_bound: str = ""
 
 

@@ -8,7 +8,6 @@ import time
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.drivers.log_pipeline.attempt import attempt_run
 from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
-from kafka_pareto.drivers.log_pipeline.stages import read_access_log
 from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline, PipelineTestbed
 from kafka_pareto.drivers.log_pipeline.web_load import Answered
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError
@@ -29,7 +28,7 @@ _LATE_MS = 50.0
 
 
 class PipelineRunner(RepetitionRunner):
-    """Runs the repetitions of one case, each with its own parts."""
+    """Runs the repetitions of one case, each with its own parts, or all on the same with `keeps_running`."""
 
     def __init__(self, testbed: PipelineTestbed) -> None:
         self._testbed = testbed
@@ -45,11 +44,17 @@ class PipelineRunner(RepetitionRunner):
             raise ClusterError(str(error)) from error
 
     def attempt(self, planned: PlannedRepetition) -> Attempt:
-        """Start the parts, send requests, and follow them to Hive."""
-        return attempt_run(planned, self._testbed, self._requests_s)
+        """Start the parts unless they are kept, send requests, and follow them to Hive.
+
+        A failure ends kept parts, and so do events in flight, which would arrive in the next window.
+        """
+        attempt = attempt_run(planned, self._testbed, self._requests_s)
+        if attempt.outcome != "valid" or attempt.quantities["events_pending"]:
+            self._testbed.end_kept()
+        return attempt
 
     def require_unharmed(self) -> None:
-        """Check broker, shop and database; everything else is restarted for each run."""
+        """Check broker, shop and database; everything else is restarted for each run, or checked by the next window."""
         self._testbed.require_running()
 
     def _web_capacity(self) -> float:
@@ -62,7 +67,7 @@ class PipelineRunner(RepetitionRunner):
             settled_s = _SETTLED_S + opened.pipeline.quiet_s
 
             def is_settled(seconds: float) -> bool:
-                return opened.pipeline.wait_until_idle(len(read_access_log(opened.log_file)), seconds)
+                return opened.pipeline.wait_until_idle(len(opened.logged()), seconds)
 
             def probe(requests_s: float) -> Answered | None:
                 run = f"ramp{time.time_ns()}"

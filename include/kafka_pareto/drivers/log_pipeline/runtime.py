@@ -20,6 +20,7 @@ _GIB = 1 << 30
 # Estimates for plans; log_pipeline_short measured 503 requests/s.
 _PARTS_START_S = 25.0
 _PARTS_END_S = 15.0
+_WINDOW_END_S = 10.0
 _RAMP_S = 300.0
 _REQUESTS_S = 600.0
 _BYTES_OF_AN_EVENT = 3_000
@@ -32,12 +33,17 @@ class LogPipelineRuntime(DriverRuntime):
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
         """Estimate the cost of these repetitions: the requests, and starting and stopping the parts around them.
 
-        A pipeline that falls behind takes up to twice the protocol's `drain_s` longer.
+        A pipeline that falls behind takes up to twice the protocol's `drain_s` longer. Parts that keep running start
+        once in each case, and keep all data.
         """
         found = LogPipelineStudy.of(study)
         count = sum(repetitions.values())
         protocol = found.protocol
-        run_s = protocol.warmup_s + protocol.seconds + protocol.cool_down_s + _PARTS_START_S + _PARTS_END_S
+        run_s, parts_s = protocol.seconds + protocol.cool_down_s, protocol.warmup_s + _PARTS_START_S + _PARTS_END_S
+        if protocol.keeps_running:
+            duration_s = count * (run_s + _WINDOW_END_S) + len(repetitions) * parts_s
+        else:
+            duration_s = count * (run_s + parts_s)
         levels = [found.baseline_configuration()]
         if isinstance(found, Compare):
             levels += [level for case in repetitions for level in found.levels_of(case)]
@@ -45,9 +51,9 @@ class LogPipelineRuntime(DriverRuntime):
         sent_gib = count * protocol.seconds * _REQUESTS_S * _BYTES_OF_AN_EVENT / _GIB
         return Plan(
             repetitions=count,
-            duration_s=count * run_s + (0.0 if sized or not asks_shares else _RAMP_S),
+            duration_s=duration_s + (0.0 if sized or not asks_shares else _RAMP_S),
             sent_gib=sent_gib,
-            peak_disk_gib=sent_gib / max(count, 1),
+            peak_disk_gib=sent_gib / (1 if protocol.keeps_running else max(count, 1)),
         )
 
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,30 +145,38 @@ def first_ids_text(ids: Sequence[str]) -> str:
 
 
 def read_access_log(path: Path) -> pd.DataFrame:
-    """Return the requests in log order, rotated files first: `request_id`, `t0` (ms since 1970) and `uri`.
+    """Return the requests in log order, rotated files first, as `requests_in` does.
+
+    Raises:
+        LoadToolError: If an object is truncated or lacks its ID or time.
+    """
+    rotated = [each for each in path.parent.glob(f"{path.name}.*") if each.suffix[1:].isdecimal()]
+    files = [*sorted(rotated, key=lambda each: int(each.suffix[1:]), reverse=True), path]
+    return requests_in({file.name: file.read_text(errors="replace") for file in files})
+
+
+def requests_in(logs: Mapping[str, str]) -> pd.DataFrame:
+    """Return the requests of log texts by file name: `request_id`, `t0` (ms since 1970) and `uri`.
 
     Raises:
         LoadToolError: If an object is truncated or lacks its ID or time.
     """
     rows = []
-    rotated = [each for each in path.parent.glob(f"{path.name}.*") if each.suffix[1:].isdecimal()]
-    for file in [*sorted(rotated, key=lambda each: int(each.suffix[1:]), reverse=True), path]:
-        for place, found in _objects(file):
+    for name, text in logs.items():
+        for place, found in _objects(name, text):
             try:
                 rows.append((str(found["request_id"]), round(float(found["t0"]) * _MS), str(found.get("uri", ""))))
             except (KeyError, TypeError, ValueError) as error:
-                raise LoadToolError(
-                    f"{file.name}: at character {place}: not a request with request_id and t0"
-                ) from error
+                raise LoadToolError(f"{name}: at character {place}: not a request with request_id and t0") from error
     return pd.DataFrame(rows, columns=["request_id", "t0", "uri"])
 
 
-def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    text, decoder, end = path.read_text(errors="replace"), json.JSONDecoder(), 0
+def _objects(name: str, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    decoder, end = json.JSONDecoder(), 0
     while begins := _NO_BLANK.search(text, end):
         place, found = begins.start(), None
         with suppress(ValueError):
             found, end = decoder.raw_decode(text, place)
         if not isinstance(found, dict):
-            raise LoadToolError(f"{path.name}: at character {place}: not a JSON object: {text[place : place + 60]!r}")
+            raise LoadToolError(f"{name}: at character {place}: not a JSON object: {text[place : place + 60]!r}")
         yield place, found

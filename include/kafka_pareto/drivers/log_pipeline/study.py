@@ -124,12 +124,16 @@ class LogPipelineProtocol(Protocol):
     A run begins when the warm-up requests (of `warmup_s`) are in Hive, or after `drain_s`; until then a few requests
     keep Filebeat polling. Steady-state figures exclude the first `steady_from_s`. A pipeline that still delivers events
     `drain_s` after the last request is too slow; if no more events arrive, the missing ones are lost.
+
+    `keeps_running`, for soak tests in a comparison with one level per part, makes each repetition a window on the same
+    running parts. They start anew after a failed window, or one with events in flight at its end.
     """
 
     seconds: Annotated[int, Field(ge=10)] = 180
     warmup_s: Annotated[float, Field(ge=0)] = 15.0
     steady_from_s: Annotated[int, Field(ge=0)] = 40
     drain_s: Annotated[float, Field(gt=0)] = 120.0
+    keeps_running: bool = False
     burst: Burst = Burst()
 
     @model_validator(mode="after")

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import secrets
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+import pandas as pd
 
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.brokers.own_folder import own_folder
@@ -18,9 +21,11 @@ from kafka_pareto.drivers.common.cluster_access import LEASE_WAIT_S, machine_lea
 from kafka_pareto.drivers.common.systems import fingerprint_of_own
 from kafka_pareto.drivers.log_pipeline.collector_pair import CollectorPair, CollectorSettings
 from kafka_pareto.drivers.log_pipeline.filebeat_pair import AggregatorSettings, FilebeatPair
+from kafka_pareto.drivers.log_pipeline.growing_file import GrowingFile
 from kafka_pareto.drivers.log_pipeline.pipeline import Pipeline, Shipping
 from kafka_pareto.drivers.log_pipeline.programs import Programs, find_programs
 from kafka_pareto.drivers.log_pipeline.shoppers.logged_requests import due_requests, read_log
+from kafka_pareto.drivers.log_pipeline.stages import read_access_log, requests_in
 from kafka_pareto.drivers.log_pipeline.study import LogPipelineStudy
 from kafka_pareto.drivers.log_pipeline.warehouse import Warehouse
 from kafka_pareto.drivers.log_pipeline.web_load import WebLoad
@@ -36,6 +41,8 @@ from kafka_pareto.study.factors import Configuration
 log = logging.getLogger(__name__)
 
 _CAPACITY = "web-server"
+_LOGGED_S = 10.0
+_LOOK_S = 0.2
 _TOPIC_CONFIGS = {"message.timestamp.type": "LogAppendTime", "min.insync.replicas": "1"}
 
 
@@ -50,11 +57,16 @@ class WebCapacity(Record):
 
 
 class OpenPipeline(Opened):
-    """Context in which a level's pipeline follows a new log, and requests can be sent to nginx."""
+    """Context in which a level's pipeline follows a new log, and requests can be sent to nginx.
+
+    With `keeps_running` it serves one window after another, each ended by `end_requests` and `end_window`.
+    """
 
     def __init__(self, testbed: PipelineTestbed, configuration: Configuration) -> None:
         self._testbed = testbed
         self._settings = testbed.study.effective(configuration)
+        self.keeps_running = testbed.study.protocol.keeps_running
+        self.is_new = True
         self.log_file = Path()
         self.load: WebLoad
         self.pipeline: Pipeline
@@ -63,6 +75,7 @@ class OpenPipeline(Opened):
         testbed = self._testbed
         folder = opened.enter_context(own_folder())
         self.log_file = folder / "access.log"
+        self._log = GrowingFile(self.log_file)
         topic = f"logs-{secrets.token_hex(4)}"
         testbed.cluster.create_topic(topic, 1, 1, _TOPIC_CONFIGS)
         opened.callback(testbed.cluster.delete_topic, topic)
@@ -76,6 +89,7 @@ class OpenPipeline(Opened):
         self.pipeline = opened.enter_context(Pipeline(self.shipping(parts, topic), warehouse))
         replayed = testbed.replayed.file if testbed.replayed else None
         self.load = opened.enter_context(WebLoad(url, testbed.study.senders, replayed))
+        self._started_s = time.monotonic()
 
     def shipping(self, folder: Path, topic: str) -> Shipping:
         """Return the level's shipper and aggregator."""
@@ -107,9 +121,40 @@ class OpenPipeline(Opened):
         self._testbed.web.require_running()
         self.pipeline.require_running()
 
-    def end_requests(self) -> None:
-        """Stop nginx, which completes the log."""
-        self._testbed.web.stop_nginx()
+    @property
+    def running_s(self) -> float:
+        """Return the time since all parts had started."""
+        return time.monotonic() - self._started_s
+
+    def logged(self) -> pd.DataFrame:
+        """Return the requests logged so far, with `keeps_running` those of the window."""
+        if self.keeps_running:
+            return requests_in({self.log_file.name: self._log.text()})
+        return read_access_log(self.log_file)
+
+    def end_requests(self, answered_ids: Collection[str]) -> pd.DataFrame:
+        """Return the logged requests once the log is complete, since nginx logs a request when it has ended.
+
+        Stop nginx, or if it must keep running, wait until all answered requests are logged and no more are.
+        """
+        if not self.keeps_running:
+            self._testbed.web.stop_nginx()
+            return self.logged()
+        answered, deadline, known = set(answered_ids), time.monotonic() + _LOGGED_S, -1
+        while True:
+            logged = self.logged()
+            is_complete = len(logged) == known and answered <= set(logged.request_id)
+            if is_complete or time.monotonic() > deadline:
+                return logged
+            known = len(logged)
+            time.sleep(_LOOK_S)
+
+    def end_window(self) -> tuple[pd.DataFrame, Mapping[int, int]]:
+        """Return the window's rows in Hive and each batch's commit time; begin a window of the log and of Hive."""
+        found = self.pipeline.end_window()
+        self._log.begin_window()
+        self.is_new = False
+        return found
 
     def roots(self) -> dict[str, int]:
         """Map each running part to its process id."""
@@ -129,9 +174,27 @@ class PipelineTestbed:
     cluster: Cluster
     web: WebServer
     replayed: Replayed | None = None
+    _kept: OpenPipeline | None = field(default=None, init=False)
+    _keeping: ExitStack = field(default_factory=ExitStack, init=False)
+
+    @contextmanager
+    def opened(self, configuration: Configuration) -> Iterator[OpenPipeline]:
+        """Open a level's pipeline; with `keeps_running`, the one of the previous window, or a new one that is kept."""
+        if not self.study.protocol.keeps_running:
+            with OpenPipeline(self, configuration) as opened:
+                yield opened
+            return
+        if self._kept is None:
+            self._kept = self._keeping.enter_context(OpenPipeline(self, configuration))
+        yield self._kept
+
+    def end_kept(self) -> None:
+        """End the kept pipeline, if any."""
+        self._kept = None
+        self._keeping.close()
 
     def require_running(self) -> None:
-        """Check broker, shop and database.
+        """Check broker, shop and database, and the nginx of a kept pipeline, which ends if one of them has.
 
         Raises:
             ClusterError: If one has ended.
@@ -141,6 +204,7 @@ class PipelineTestbed:
         try:
             self.web.require_running()
         except LoadToolError as error:
+            self.end_kept()
             raise ClusterError(str(error)) from error
 
     def requests_s(self, configuration: Configuration, search: Callable[[], float]) -> float:
@@ -180,7 +244,9 @@ def open_pipeline_testbed(
         except (LoadStartError, LoadToolError) as error:
             raise ClusterError(str(error)) from error
         keep_fingerprint(campaign, case, fingerprint_of_own(cluster, study.heap_mib))
-        yield PipelineTestbed(study, campaign, lease, programs, brokers, cluster, web, replayed)
+        testbed = PipelineTestbed(study, campaign, lease, programs, brokers, cluster, web, replayed)
+        opened.callback(testbed.end_kept)
+        yield testbed
 
 
 @dataclass(frozen=True)

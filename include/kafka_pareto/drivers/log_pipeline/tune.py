@@ -52,6 +52,15 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
         return pipeline_setting(name).value(given)
 
     @model_validator(mode="after")
+    def _restarts_the_parts(self) -> Self:
+        if self.protocol.keeps_running:
+            raise ValueError(
+                "protocol.keeps_running true: must be false in a tuning study, since each configuration needs newly "
+                "started parts; use a comparison for a soak test"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _settings_go_together(self) -> Self:
         if conflict := self.conflict_in(self.baseline_configuration()):
             raise ValueError(conflict)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -55,6 +55,19 @@ class Counted:
 
 
 @dataclass(frozen=True)
+class Held:
+    """Resources that a part holds at one time."""
+
+    memory_bytes: int = 0
+    open_files: int = 0
+    threads: int = 0
+
+    def __add__(self, other: Held) -> Held:
+        """Return the sum of both."""
+        return Held(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True)
 class Watched:
     """Results of a watch.
 
@@ -66,6 +79,7 @@ class Watched:
         clock_step_ms: Largest step of the wall clock against the monotonic clock between two samples.
         steal_fraction: Share of CPU time taken by the hypervisor.
         other_fraction: Share of CPU time used by other processes.
+        held: By part, at the end.
     """
 
     sending: Counted
@@ -75,6 +89,7 @@ class Watched:
     clock_step_ms: float
     steal_fraction: float
     other_fraction: float
+    held: Mapping[str, Held] = field(default_factory=dict)
 
 
 def clock_offset_s() -> float:
@@ -139,7 +154,16 @@ class Watch:
         """Return all results so far, with the counts taken at the last answer and at the last commit."""
         whole = self.counted()
         steal, other = cpu_fractions(self._cpu, psutil.cpu_times(), whole.cpu_s)
-        return Watched(sending, working, whole, self._memory / _MIB, self._step_s * 1e3, steal, other)
+        return Watched(sending, working, whole, self._memory / _MIB, self._step_s * 1e3, steal, other, self.held())
+
+    def held(self) -> dict[str, Held]:
+        """Return what each part holds now; a process of another user does not count."""
+        found: dict[str, Held] = {}
+        for name, process in self._processes():
+            with suppress(psutil.Error):
+                held = Held(process.memory_info().rss, process.num_fds(), process.num_threads())
+                found[name] = found.get(name, Held()) + held
+        return found
 
     def _run(self) -> None:
         while not self._ended.wait(_LOOK_S):
@@ -151,16 +175,20 @@ class Watch:
             self._step_s = max(self._step_s, abs(offset_s - self._offset_s))
             self._offset_s = offset_s
             memory = 0
-            for name, root in self._roots().items():
-                processes = []
-                with suppress(psutil.Error):
-                    processes = [psutil.Process(root)]
-                    processes += processes[0].children(recursive=True) if name in self._with_children else []
-                for process in processes:
-                    with suppress(psutil.Error, OSError, ValueError):
-                        self._last[process.pid] = (name, _use_of(process))
-                        memory += process.memory_info().rss
+            for name, process in self._processes():
+                with suppress(psutil.Error, OSError, ValueError):
+                    self._last[process.pid] = (name, _use_of(process))
+                    memory += process.memory_info().rss
             self._memory = max(self._memory, memory)
+
+    def _processes(self) -> Iterator[tuple[str, psutil.Process]]:
+        for name, root in self._roots().items():
+            processes = []
+            with suppress(psutil.Error):
+                processes = [psutil.Process(root)]
+                processes += processes[0].children(recursive=True) if name in self._with_children else []
+            for process in processes:
+                yield name, process
 
 
 def _use_of(process: psutil.Process) -> Use:

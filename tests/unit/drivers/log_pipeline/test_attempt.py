@@ -29,7 +29,7 @@ from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
 from kafka_pareto.drivers.log_pipeline.stages import Reconciled
 from kafka_pareto.drivers.log_pipeline.study import LogPipelineProtocol
 from kafka_pareto.drivers.log_pipeline.testbed import PipelineTestbed
-from kafka_pareto.drivers.log_pipeline.watch import Counted, Use, Watched
+from kafka_pareto.drivers.log_pipeline.watch import Counted, Held, Use, Watched
 from kafka_pareto.drivers.log_pipeline.web_load import Answered
 from kafka_pareto.errors import ArtifactError, ClusterError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
@@ -65,7 +65,10 @@ WHOLE = reconciled(made_events(LOGGED, np.full(6000, 200.0)))
 
 
 def attempted(
-    monkeypatch: pytest.MonkeyPatch, followed: Followed | Exception, level: Configuration | None = None
+    monkeypatch: pytest.MonkeyPatch,
+    followed: Followed | Exception,
+    level: Configuration | None = None,
+    study: CompareLogPipeline = STUDY,
 ) -> Attempt:
     """Attempt a run that is followed like this, or fails."""
 
@@ -74,10 +77,10 @@ def attempted(
             raise followed
         return followed
 
-    monkeypatch.setattr(attempt, "OpenPipeline", lambda *_: nullcontext())
     monkeypatch.setattr(attempt, "follow", follow)
     planned = replace(PLANNED, candidate=replace(BASELINE, configuration={**BASELINE.configuration, **(level or {})}))
-    return attempt.attempt_run(planned, cast("PipelineTestbed", SimpleNamespace(study=STUDY)), 10.0)
+    testbed = SimpleNamespace(study=study, opened=lambda _: nullcontext())
+    return attempt.attempt_run(planned, cast("PipelineTestbed", testbed), 10.0)
 
 
 def figures(
@@ -218,6 +221,23 @@ def test_only_a_part_that_ends_is_a_fault_of_its_settings(
     found = attempted(monkeypatch, error)
 
     assert (found.outcome, found.reason, found.is_excused) == ("failed", str(error), is_excused)
+
+
+def test_what_the_parts_hold_is_measured_while_they_keep_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = {
+        "spark": Held(800 * 1024**2, 300, 90),
+        "kafka-1": Held(400 * 1024**2, 120, 70),
+        "kafka-2": Held(1024**2, 2, 3),
+        "load 0": Held(5, 5, 5),
+    }
+    followed = Followed(ANSWERED, replace(WATCHED, held=held), WHOLE, running_s=720.0)
+    protocol = STUDY.protocol.model_copy(update={"keeps_running": True})
+    soak = attempted(monkeypatch, followed, study=STUDY.model_copy(update={"protocol": protocol})).quantities
+
+    assert (soak["running_s"], soak["spark_memory_mib"], soak["broker_memory_mib"]) == (720.0, 800.0, 401.0)
+    assert (soak["broker_open_files"], soak["broker_threads"], soak["shop_threads"]) == (122, 73, None)
+    restarted = attempted(monkeypatch, followed).quantities
+    assert (restarted["running_s"], restarted["spark_memory_mib"]) == (None, None)
 
 
 @pytest.mark.parametrize(("pending", "broken"), [(3000, []), (2999, ["all_accounted_for"])])

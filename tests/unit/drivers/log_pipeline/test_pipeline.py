@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from kafka_pareto.drivers.log_pipeline.filebeat_pair import AggregatorSettings
+from kafka_pareto.drivers.log_pipeline.growing_file import GrowingFile
 from kafka_pareto.drivers.log_pipeline.pipeline import PartEndedError
 from kafka_pareto.drivers.log_pipeline.warehouse import Batch, Warehouse, read_batches
 from kafka_pareto.errors import ArtifactError
@@ -77,12 +80,54 @@ def test_the_events_in_hive_are_returned_when_all_parts_have_ended(tmp_path: Pat
     assert committed_at == {0: 2, 1: 2}
 
 
+def write_partition(folder: Path, batch_id: int, ids: Sequence[str]) -> None:
+    """Write the rows of a batch as Spark does."""
+    partition = folder / "parts" / "warehouse" / "warehouse" / "logs" / f"batch_id={batch_id}"
+    partition.mkdir(parents=True)
+    stamps = dict.fromkeys((f"t{at}" for at in range(1, 7)), 5)
+    pd.DataFrame({"request_id": ids, **stamps, "status": 200}).to_parquet(partition / "part-0.snappy.parquet")
+    (partition / ".part-0.snappy.parquet.crc").write_bytes(b"")
+
+
+def test_a_window_has_the_rows_of_the_batches_committed_in_it_while_the_parts_keep_running(tmp_path: Path) -> None:
+    with made_pipeline(tmp_path) as pipeline:
+        commit(tmp_path, [2, 0])
+        write_partition(tmp_path, 0, ["a", "b"])
+        write_partition(tmp_path, 2, ["not", "recorded"])
+        rows, committed_at = pipeline.end_window()
+        assert (rows.request_id.tolist(), rows.batch_id.tolist()) == (["a", "b"], [0, 0])
+        assert committed_at == {0: 2, 1: 2}
+
+        assert pipeline.committed() == 0
+        assert not pipeline.is_moving()
+        commit(tmp_path, [2, 0, 2, 1])
+        write_partition(tmp_path, 3, ["c"])
+        assert pipeline.committed() == 3
+        rows, committed_at = pipeline.end_window()
+        assert rows.batch_id.tolist() == [2, 2, 3]
+        assert set(committed_at) == {2, 3}
+
+        rows, committed_at = pipeline.end_window()
+        assert (len(rows), len(committed_at)) == (0, 0)
+        assert {*rows.columns} == {"request_id", "batch_id", *(f"t{at}" for at in range(1, 7))}
+        pipeline.require_running()
+
+
+def test_a_window_without_all_rows_that_were_committed_is_a_part_that_failed(tmp_path: Path) -> None:
+    with made_pipeline(tmp_path) as pipeline:
+        commit(tmp_path, [2, 3])
+        write_partition(tmp_path, 0, ["a", "b"])
+
+        with pytest.raises(PartEndedError, match="Hive's table has 2 of the 5 rows"):
+            pipeline.end_window()
+
+
 @pytest.mark.parametrize(
     ("at_the_end", "exported", "is_done", "message"),
     [
         (NO_HEAP, 5, True, r"was not exported: Spark has ended with exit code 1: no heap"),
         (NO_HEAP, 5, False, r"was not exported: Spark has ended with exit code 1: no heap"),
-        (EXPORTS, 4, True, r"Spark exported 4 of the 5 rows"),
+        (EXPORTS, 4, True, r"Hive's table has 4 of the 5 rows"),
     ],
 )
 def test_a_spark_that_does_not_export_all_that_it_committed_is_a_part_that_ended(
@@ -122,7 +167,7 @@ def test_batches_are_read_as_spark_notes_them(tmp_path: Path, text: str, found: 
     if text:
         (tmp_path / "batches.jsonl").write_text(text)
 
-    assert read_batches(tmp_path / "batches.jsonl") == found
+    assert read_batches(GrowingFile(tmp_path / "batches.jsonl")) == found
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"batch_id": 1, "rows": 5, "t6": 1}'])
@@ -131,4 +176,4 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: str) -> None:
     file.write_text(f"{FIRST}{line}\n")
 
     with pytest.raises(ArtifactError, match=f"{file}: line 2: is not a batch record"):
-        read_batches(file)
+        read_batches(GrowingFile(file))

@@ -10,10 +10,12 @@ import yaml
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.drivers.common.systems import OwnBrokersSystem
 from kafka_pareto.drivers.log_pipeline.model import predicted_stages
+from kafka_pareto.drivers.log_pipeline.runtime import RUNTIME
 from kafka_pareto.drivers.log_pipeline.study import LogPipelineStudy, RequestRate, request_rate_of
 from kafka_pareto.drivers.log_pipeline.testbed import replayed_log
 from kafka_pareto.errors import BadInputError, StudyError
 from kafka_pareto.kafka.known_properties import Durability
+from kafka_pareto.measurement.cost import plan_comparison
 from kafka_pareto.steps import design_comparison
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.factors import configuration_id
@@ -43,6 +45,7 @@ TUNE: dict[str, Any] = {
     "confirmation": {"points": 2, "choice_blocks": 2, "gain_blocks": 3},
 }
 ACKS: dict[str, Any] = {"factor": "acks", "levels": ["1", "all"]}
+LOADS = {"half": "50%", "light": "10%"}
 REPLAY: dict[str, Any] = {
     **COMPARE,
     "reference": {"workload": "replay"},
@@ -116,9 +119,42 @@ def test_nothing_is_predicted_of_collectors_or_from_their_light_run(reference: s
     assert [bool(study.predicted(level, means)) for level in levels] == predicts
 
 
+def soak(**changed: Any) -> dict[str, Any]:
+    """Return a study with one level in each of its parts, whose parts keep running."""
+    protocol = {"repetitions": 24, "seconds": 300, "keeps_running": True}
+    variants = [{"name": name, "fixed": {"load": load}, "variants": {"all": {}}} for name, load in LOADS.items()]
+    return {**COMPARE, "tables": [], "variants": variants, "protocol": protocol} | changed
+
+
+def test_a_soak_test_has_one_level_in_each_part_and_starts_its_parts_once() -> None:
+    study = parsed(soak())
+
+    assert [len(study.levels_of(case)) for case in study.cases] == [1, 1]
+    assert "keeps running for the next window" in study.described_protocol()["end"]
+    assert study.conditions()["protocol.keeps_running"] is True
+    plan = plan_comparison(study, RUNTIME)
+    assert plan.repetitions == 2 * 24
+    assert plan.repetition_s == {case: pytest.approx(300, abs=15) for case in study.cases}
+    assert plan.peak_disk_gib == plan.sent_gib  # of all windows
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        (
+            soak(variants=[{"name": "both", "variants": {"ours": {}, "acks": {"acks": "all"}}}]),
+            "protocol.keeps_running true: part both has 2 levels, but windows on the same running parts need exactly",
+        ),
+        (soak(tables=[ACKS]), "protocol.keeps_running true: part acks has 2 levels"),
+        (
+            soak(protocol={"repetitions": 24, "seconds": 300}),
+            "part half: number of variants 1: must be at least 2, or there is no comparison",
+        ),
+        (soak(variants=[{"name": "none", "variants": {}}]), "variants: .* at least 1 item"),
+        (
+            {**TUNE, "protocol": {**TUNE["protocol"], "keeps_running": True}},
+            "protocol.keeps_running true: must be false in a tuning study",
+        ),
         (
             {**COMPARE, "tables": [{"factor": "bulk_max", "levels": [1, 2]}]},
             "is not a setting of the driver log_pipeline",

@@ -5,10 +5,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
+import pandas as pd
 import pytest
 
 from kafka_pareto.drivers.log_pipeline.attempt import trickle_of, warm_up
 from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
+from kafka_pareto.drivers.log_pipeline.stages import read_access_log
 from kafka_pareto.drivers.log_pipeline.study import LogPipelineProtocol
 from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline
 
@@ -21,13 +23,17 @@ PROTOCOL = LogPipelineProtocol(repetitions=3, seconds=60, warmup_s=15, drain_s=9
 class Recorded:
     """Records and logs each request; Hive catches up after a few checks."""
 
-    def __init__(self, log_file: Path, looks: int) -> None:
+    def __init__(self, log_file: Path, looks: int, *, is_new: bool = True) -> None:
         self.log_file = log_file
+        self.is_new = is_new
         self.sent: list[Wanted] = []
         self.waited: list[tuple[int, float]] = []
         self.load = SimpleNamespace(send=self._send, trickle=self._send)
         self.pipeline = SimpleNamespace(wait_until_committed=self._wait)
         self._looks = looks
+
+    def logged(self) -> pd.DataFrame:
+        return read_access_log(self.log_file)
 
     def _send(self, wanted: Wanted) -> None:
         self.sent.append(wanted)
@@ -55,3 +61,13 @@ def test_a_few_requests_follow_until_the_warm_up_is_in_hive(tmp_path: Path) -> N
     low = Wanted("run", "7.0", rate_s=10.0, seconds=60, workload="replay")
     assert (trickle_of(low, 0).rate_s, trickle_of(low, 0).workload) == (2.0, "static")
     assert trickle_of(WANTED, 0).workload == "shop"
+
+
+def test_parts_that_have_run_a_window_get_a_few_requests_only(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path / "access.log", looks=2, is_new=False)
+
+    assert warm_up(cast("OpenPipeline", recorded), WANTED, PROTOCOL)
+
+    assert [(each.rate_s, each.seconds) for each in recorded.sent] == [(5.0, 1.0)] * 3
+    assert len({each.run for each in recorded.sent}) == 3
+    assert recorded.waited == [(5, 90.0)]

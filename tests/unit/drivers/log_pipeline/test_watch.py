@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from contextlib import nullcontext
+from pathlib import Path
 
 import psutil
 import pytest
@@ -14,6 +15,8 @@ from kafka_pareto.errors import LoadToolError
 from tests.unit.drivers.log_pipeline.made_events import made_events, reconciled
 
 pytestmark = pytest.mark.fast
+
+MIB = 1 << 20
 
 BUSY = "import time\nwhile time.process_time() < 0.6: pass\ntime.sleep(30)"
 
@@ -43,6 +46,31 @@ def test_a_part_is_counted_from_the_beginning_on_and_its_children_if_it_is_said_
     assert found.memory_mib > 5
     assert found.clock_step_ms < 50
     assert found.whole.seconds > 0.2
+
+
+@pytest.mark.slow
+def test_what_a_part_holds_is_summed_over_its_processes(tmp_path: Path) -> None:
+    held = """
+import subprocess, sys, threading, time
+files = [open(sys.argv[1], "a") for _ in range(20)]
+threads = [threading.Thread(target=time.sleep, args=(30,), daemon=True) for _ in range(4)]
+for each in threads: each.start()
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(30)"])
+print("ready", flush=True)
+time.sleep(30)
+"""
+    with subprocess.Popen([sys.executable, "-c", held, str(tmp_path / "a")], stdout=subprocess.PIPE) as part:
+        assert part.stdout
+        part.stdout.readline()
+        with Watch(lambda: {"part": part.pid, "gone": 2**22}, ["part"]) as watch:
+            found = watch.watched(watch.counted(), watch.counted()).held
+        for each in (*psutil.Process(part.pid).children(), part):
+            each.kill()
+
+    assert set(found) == {"part"}
+    assert found["part"].threads == 5 + 1
+    assert 20 + 3 + 3 <= found["part"].open_files < 40
+    assert 10 * MIB < found["part"].memory_bytes < 100 * MIB
 
 
 @pytest.mark.parametrize(("set_by_s", "told"), [(0.0008, ""), (0.003, "the clock was adjusted by 3.0 ms")])

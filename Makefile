@@ -126,7 +126,7 @@ benchmark: setup ## compare search strategies: the tables of benchmarks/tables.m
 	$(PYTHON) -m benchmarks.search
 
 benchmark-runs: setup $(STAMPS)/peers ## repeat these runs with every strategy and its peers (4.4 GB), 20 to 30 minutes
-	$(PYTHON) -m benchmarks.search_runs rounds one_shot random latin_hypercube
+	$(PYTHON) -m benchmarks.search_runs rounds rounds_of_four one_shot random latin_hypercube
 	.state/peers/bin/python -m pytest -q tests/contract/test_strategies.py
 	.state/peers/bin/python -m benchmarks.search_runs optuna_nsga3 optuna_tpe botorch_nehvi
 

@@ -187,8 +187,9 @@ def first_rounds(kept: KeptCampaign) -> list[str]:
         for mean in PLANE:
             values = kept.values(case, "design", mean)
             logs = {name: float(np.log(each[0] / each[1:].mean())) for name, each in values.items()}
-            ends = stats.ttest_1samp(list(logs.values()), 0.0).confidence_interval()
-            low, middle, high = np.exp([ends.low, np.mean(list(logs.values())), ends.high])
+            of_all = np.array(list(logs.values()))
+            ends = stats.ttest_1samp(of_all, 0.0).confidence_interval()
+            low, middle, high = (float(np.exp(each)) for each in (ends.low, of_all.mean(), ends.high))
             cells["defaults"].append(_number(np.exp(logs[kept.study.baseline_id()])))
             cells["all"].append(f"{middle:.2f} ({low:.2f} to {high:.2f})")
         design = kept.design()

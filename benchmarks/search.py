@@ -33,6 +33,7 @@ FIGURE = Path(__file__).parent.parent / "docs" / "images" / "search.png"
 OWN, ONE_SHOT = "rounds", "one_shot"
 LABELS = {
     "rounds": "rounds (this project)",
+    "rounds_of_four": "rounds of four, baseline only once",
     "one_shot": "one shot (the paper)",
     "random": "random search",
     "latin_hypercube": "Latin hypercube, no model",
@@ -40,8 +41,9 @@ LABELS = {
     "optuna_tpe": "Optuna TPE",
     "botorch_nehvi": "BoTorch qLogNEHVI",
 }
-_COLOURS = dict(zip(LABELS, ("#000000", "#D55E00", "#9a9a9a", "#E69F00", "#56B4E9", "#0072B2", "#009E73"), strict=True))
-_MARKERS = dict(zip(LABELS, "os.v^Dx", strict=True))
+_HUES = ("#000000", "#CC79A7", "#D55E00", "#9a9a9a", "#E69F00", "#56B4E9", "#0072B2", "#009E73")
+_COLOURS = dict(zip(LABELS, _HUES, strict=True))
+_MARKERS = dict(zip(LABELS, "oPs.v^Dx", strict=True))
 _RESAMPLES = 9999
 _STEP = 5
 

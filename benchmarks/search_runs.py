@@ -27,12 +27,14 @@ from benchmarks.strategies.table import Answer
 
 RUNS = Path(__file__).parent / "data" / "search"
 SEEDS = 20
-BUDGETS = {"one_shot": 910, "botorch_nehvi": 120}
+BUDGETS = {"one_shot": 910, "rounds_of_four": 120, "botorch_nehvi": 120}
 BUDGET = 240
 _STRATEGIES = Path(__file__).parent / "strategies"
 _LIBRARY = Path(__file__).parent.parent / "include" / "kafka_pareto"
+_PACKAGES_OF_ROUNDS = ("numpy", "scikit-learn", "moocore")
 _PACKAGES = {
-    "rounds": ("numpy", "scikit-learn", "moocore"),
+    "rounds": _PACKAGES_OF_ROUNDS,
+    "rounds_of_four": _PACKAGES_OF_ROUNDS,
     "one_shot": ("numpy", "xgboost", "pymoo"),
     "optuna_nsga3": ("optuna",),
     "optuna_tpe": ("optuna",),
@@ -49,11 +51,13 @@ _LEARNED_FROM = (
     "measurement/blocks",
 )
 # The modules that decide what a strategy asks for: those of `benchmarks/strategies`, and those of the library.
+_ROUNDS = (
+    ["own"],
+    ["search/acquisition", "surrogates/gaussian_process", "surrogates/sentinel_shift", *_LEARNED_FROM],
+)
 _CODE: dict[str, tuple[list[str], list[str]]] = {
-    "rounds": (
-        ["own"],
-        ["search/acquisition", "surrogates/gaussian_process", "surrogates/sentinel_shift", *_LEARNED_FROM],
-    ),
+    "rounds": _ROUNDS,
+    "rounds_of_four": _ROUNDS,
     "one_shot": (
         ["own", "plain"],
         [

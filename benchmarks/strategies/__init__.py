@@ -8,6 +8,7 @@ from benchmarks.strategies.table import Strategy
 
 STRATEGIES = {
     "rounds": "benchmarks.strategies.own:rounds",
+    "rounds_of_four": "benchmarks.strategies.own:rounds_of_four",
     "one_shot": "benchmarks.strategies.own:one_shot",
     "random": "benchmarks.strategies.plain:random_search",
     "latin_hypercube": "benchmarks.strategies.plain:latin_hypercube_alone",

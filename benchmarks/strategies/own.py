@@ -41,8 +41,22 @@ def rounds(study: Tune, case: str, seed: int, prior: pd.DataFrame | None = None)
     blocks. Here rounds follow without end. If no new configuration promises anything, the rest of a round goes to the
     non-dominated configurations so far, those with the fewest repetitions first.
     """
+    return _rounds(study, case, seed, prior, repeats_baseline=True)
+
+
+def rounds_of_four(study: Tune, case: str, seed: int) -> Asking:
+    """Run `rounds` in batches of four that leave the baseline out, as the peers' batches do.
+
+    It shows what the search finds where nothing drifts; the pipeline repeats the baseline to correct for drift.
+    """
+    study = study.model_copy(update={"rounds": study.rounds.model_copy(update={"configurations": 4})})
+    return _rounds(study, case, seed, None, repeats_baseline=False)
+
+
+def _rounds(study: Tune, case: str, seed: int, prior: pd.DataFrame | None, *, repeats_baseline: bool) -> Asking:
     study = study.model_copy(update={"seed": seed})
     rng = np.random.default_rng([seed, case_seed(case)])
+    repeated = [study.baseline_configuration()] if repeats_baseline else []
     count = study.design.configurations or 0
     known = [] if prior is None else best_known(study, prior, case, count // 2)
     design = [*known, *latin_hypercube(study, count - len(known), case, rng, beside=known)]
@@ -52,7 +66,7 @@ def rounds(study: Tune, case: str, seed: int, prior: pd.DataFrame | None = None)
         posteriors = searched_objectives(study, trials, prior)
         proposed = propose(study, case, trials, posteriors, NO_FRONT, number)
         again = _to_measure_again(study, trials, study.rounds.configurations - len(proposed))
-        repetitions = [*repetitions, *(yield [study.baseline_configuration(), *proposed, *again])]
+        repetitions = [*repetitions, *(yield [*repeated, *proposed, *again])]
 
 
 def one_shot(study: Tune, case: str, seed: int) -> Asking:

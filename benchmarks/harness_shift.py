@@ -56,7 +56,7 @@ app = typer.Typer(add_completion=False)
 
 @dataclass(frozen=True)
 class Turn:
-    """A version's process, which measures one block for each line it reads, and ends at one more."""
+    """A version's process. It measures one block per line on stdin; one more line stops its brokers."""
 
     process: subprocess.Popen[str]
 
@@ -70,7 +70,14 @@ class Turn:
             raise RuntimeError(f"a version's process ended with {self.process.wait()}")
 
     def measure(self) -> None:
-        """Let the process measure a block, or end after the last one, and wait for it."""
+        """Let the process measure a block, and wait for its end."""
+        self._go_on()
+
+    def end(self) -> None:
+        """Let the process stop its brokers after the last block, and wait until its repetitions are written."""
+        self._go_on()
+
+    def _go_on(self) -> None:
         _stream(self.process.stdin).write("\n")
         _stream(self.process.stdin).flush()
         self.wait()
@@ -98,7 +105,7 @@ def compare(
                     turns[VERSIONS[at]].measure()
                 print(f"series {number + 1} of {series}: block {block + 1} of {WARM_UP_BLOCKS + blocks}", flush=True)
             for turn in turns.values():
-                turn.measure()
+                turn.end()
             for version, store in stores.items():
                 rows = json.loads((store / "repetitions.json").read_text(encoding="utf-8"))
                 tables.append(pd.DataFrame(rows).assign(version=version, commit=commits[version], series=number))

@@ -59,7 +59,7 @@ def comparison(kept: KeptCampaign, published: dict[str, Any]) -> list[str]:
         "Figure 5: throughput and its CV": [_says(published["figure_5"]), "", *figure_5(kept)],
         "Figure 6: what the search gained": [_says(published["figure_6"]), "", *figure_6(kept)],
         "Figure 7: R1 and the defaults": figure_7(kept, published["figure_7"]["change_fractions"]),
-        "First rounds and latency CVs": [_says(published["figure_7"]), "", *first_rounds(kept)],
+        "First rounds and latency CVs": [_says(published["first_rounds"]), "", *first_rounds(kept)],
     }
     return [measured, "", *(line for title, lines in sections.items() for line in (f"## {title}", "", *lines, ""))]
 

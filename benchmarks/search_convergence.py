@@ -31,8 +31,9 @@ from kafka_pareto.search.nsga3 import first_population, new_algorithm, prints_lo
 from kafka_pareto.search.pareto_search import hypervolume_indicator
 from kafka_pareto.search.surrogate_problem import SurrogateProblem
 from kafka_pareto.study.configuration_space import accepted_durabilities
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
-from kafka_pareto.surrogates.surrogate import feature_encoding, fit_surrogate, measured_objectives
+from kafka_pareto.surrogates.surrogate import Estimator, feature_encoding, fit_surrogate, measured_objectives
 
 SEEDS = 10
 EVALUATIONS = (92, 184, 368, 736, 1472, 3680, 7360)
@@ -46,11 +47,9 @@ class Searched:
     """The surrogates' problem for one record size of a campaign, with the hypervolume of what is known so far."""
 
     def __init__(self, folder: Path, case: str, init: Literal["design", "random"] = "random") -> None:
-        study, trials = _study_and_trials(folder)
+        study, trials, surrogates = _fitted(folder)
         self.study: Tune = study.model_copy(update={"search": study.search.model_copy(update={"init": init})})
         self.trials = trials[trials["case"] == case]
-        encoding = feature_encoding(study, trials)
-        surrogates = {each: fit_surrogate(study, encoding, trials, each) for each in measured_objectives(trials)}
         self.problem = SurrogateProblem(study, case, surrogates, accepted_durabilities(study))
         self._indicator = hypervolume_indicator(self.problem.losses_of(self.trials))
 
@@ -82,7 +81,8 @@ def main(folder: Annotated[Path, typer.Argument(help="a kept campaign")] = DATA 
 def report(volumes: dict[tuple[str, str, int], dict[int, float]], cases: list[str]) -> list[str]:
     """Return the table in Markdown."""
     lines = [
-        f"Volume by points: mean (least) over {len(cases)} record sizes and {SEEDS} seeds; last, the median of points:",
+        "Hypervolume as a share of the whole space's, by number of points: mean (minimum) over "
+        f"{len(cases)} record sizes and {SEEDS} seeds. Last column: median number of points.",
         "",
         "| search | " + " | ".join(f"{number:,}" for number in EVALUATIONS) + f" | {NEARLY_ALL:.0%} after |",
         "|" + "---|" * (len(EVALUATIONS) + 2),
@@ -109,18 +109,27 @@ def _first_with(volumes: dict[int, float], volume: float) -> float:
 def _run(folder: Path, name: str, case: str, seed: int) -> dict[int, float]:
     """Return the volumes of a search by number of points, as shares of the whole space's."""
     logging.disable(logging.WARNING)  # pymoo's, on a population below the number of directions, as published
-    searched, whole = Searched(folder, case, "design" if name == _FROM_THE_DESIGN else "random"), Searched(folder, case)
-    whole.estimate_all()
+    searched = Searched(folder, case, "design" if name == _FROM_THE_DESIGN else "random")
     volumes: dict[int, float] = {}
     for number in SEARCHES[name](searched, seed):
-        volumes[number] = searched.volume / whole.volume
+        volumes[number] = searched.volume / _whole_volume(folder, case)
     return volumes
 
 
 @cache
-def _study_and_trials(folder: Path) -> tuple[Tune, pd.DataFrame]:
+def _whole_volume(folder: Path, case: str) -> float:
+    whole = Searched(folder, case)
+    whole.estimate_all()
+    return whole.volume
+
+
+@cache
+def _fitted(folder: Path) -> tuple[Tune, pd.DataFrame, dict[ObjectiveName, Estimator]]:
+    """Return a campaign's study, its trials, and the surrogates that all record sizes share."""
     kept = read_kept(folder)
-    return kept.study, kept.design()
+    study, trials = kept.study, kept.design()
+    encoding = feature_encoding(study, trials)
+    return study, trials, {each: fit_surrogate(study, encoding, trials, each) for each in measured_objectives(trials)}
 
 
 def _nsga3(searched: Searched, seed: int) -> Iterator[int]:

@@ -1,6 +1,6 @@
 """The first screen of a comparison of log pipelines: the time in each stage, the longest stage, and the label.
 
-That of a soak test shows drift instead of stages.
+For a soak test: latency, longest stage and drift.
 """
 
 from __future__ import annotations

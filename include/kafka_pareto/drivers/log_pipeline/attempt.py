@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kafka_pareto.campaign.records import Outcome, Timeline
 from kafka_pareto.drivers.log_pipeline.behaviour_labels import label_text, timeline_of_run
-from kafka_pareto.drivers.log_pipeline.figures import held_figures, quantities_of_run
+from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run, resource_figures
 from kafka_pareto.drivers.log_pipeline.pipeline import PartEndedError
 from kafka_pareto.drivers.log_pipeline.quantities import LogPipelineQuantities
 from kafka_pareto.drivers.log_pipeline.shoppers.logged_requests import REPLAY
@@ -68,7 +68,7 @@ def attempt_run(planned: PlannedRepetition, testbed: PipelineTestbed, requests_s
             answered, watched, reconciled, is_warm, running_s = follow(opened, wanted, protocol)
         found = quantities_of_run(answered, watched, reconciled, wanted, protocol)
         if protocol.keeps_running:
-            found = replace(found, held=held_figures(watched.held, running_s))
+            found = replace(found, resources=resource_figures(watched.resources, running_s))
         if len(reconciled.events):
             timeline = timeline_of_run(reconciled, wanted, answered.began_ms)
         outcome, reason = judge(reconciled, answered.began_ms)

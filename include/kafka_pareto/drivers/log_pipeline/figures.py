@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -25,15 +25,15 @@ from kafka_pareto.drivers.log_pipeline.quantities import (
     BurstFigures,
     CostFigures,
     FlowFigures,
-    HeldFigures,
     LatencyFigures,
     LogPipelineQuantities,
+    ResourceFigures,
     StageFigures,
 )
 from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
 from kafka_pareto.drivers.log_pipeline.stages import STAGES, Reconciled, latencies_ms
 from kafka_pareto.drivers.log_pipeline.study import LogPipelineProtocol
-from kafka_pareto.drivers.log_pipeline.watch import Held, Use, Watched
+from kafka_pareto.drivers.log_pipeline.watch import Amounts, Resources, Use, Watched
 from kafka_pareto.drivers.log_pipeline.web_load import Answered
 
 _MS = 1000
@@ -42,6 +42,7 @@ _MIB = 1 << 20
 _LATE_MS = 50.0
 _STALLED_MS = 500.0
 _FORMER_TIMES = 1.2
+_A = TypeVar("_A", bound=Amounts)
 
 
 def quantities_of_run(
@@ -160,7 +161,7 @@ def cost_figures(watched: Watched, events: int) -> CostFigures:
     that falls behind keeps working after the last request, but later idle time is excluded.
     """
     uses, seconds, working = watched.sending.uses, watched.sending.seconds, watched.working.uses
-    pipeline_s = _brokers(working).cpu_s + sum(working[name].cpu_s for name in PARTS if name in working)
+    pipeline_s = _brokers(working, Use()).cpu_s + sum(working[name].cpu_s for name in PARTS if name in working)
     figures: dict[str, float | None] = {}
     for name in ("nginx", "filebeat", "aggregator", "spark", "shop"):
         use = uses.get(name, Use())
@@ -173,27 +174,27 @@ def cost_figures(watched: Watched, events: int) -> CostFigures:
         packets_s=watched.sending.packets / seconds,
         packets_per_event=watched.working.packets / events,
         cpu_s_per_thousand_events=1e3 * pipeline_s / events,
-        broker_cores=_brokers(uses).cpu_s / seconds,
+        broker_cores=_brokers(uses, Use()).cpu_s / seconds,
         memory_mib=watched.memory_mib,
         **figures,
     )
 
 
-def held_figures(held: Mapping[str, Held], running_s: float) -> HeldFigures:
+def resource_figures(resources: Mapping[str, Resources], running_s: float) -> ResourceFigures:
     """Return what each part holds after this time; None for a part that is not watched."""
-    brokers = [each for name, each in held.items() if name.startswith("kafka")]
-    parts = {**held, **({"broker": sum(brokers, Held())} if brokers else {})}
+    parts = {**resources, "broker": _brokers(resources, Resources())}
     figures: dict[str, Any] = {}
     for name in ("nginx", "shop", "filebeat", "aggregator", "broker", "spark"):
-        if part := parts.get(name):
+        part = parts.get(name, Resources())
+        if part != Resources():
             figures[f"{name}_memory_mib"] = part.memory_bytes / _MIB
             figures[f"{name}_open_files"] = part.open_files
             figures[f"{name}_threads"] = part.threads
-    return HeldFigures(running_s, **figures)
+    return ResourceFigures(running_s, **figures)
 
 
-def _brokers(uses: Mapping[str, Use]) -> Use:
-    return sum((use for name, use in uses.items() if name.startswith("kafka")), Use())
+def _brokers(amounts: Mapping[str, _A], nothing: _A) -> _A:
+    return sum((each for name, each in amounts.items() if name.startswith("kafka")), nothing)
 
 
 def _p95(arrivals: pd.DataFrame) -> float | None:

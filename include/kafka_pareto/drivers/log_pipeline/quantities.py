@@ -126,11 +126,13 @@ class CostFigures:
 
 
 @dataclass(frozen=True)
-class HeldFigures:
+class ResourceFigures:
     """Resources that each part holds at the end of a soak test's window; None in other studies.
 
+    What is said of nginx applies to every part.
+
     Attributes:
-        running_s: Time since the parts started.
+        running_s: Time since nginx, shipper, aggregator and Spark were ready; broker and shop may be older.
         nginx_memory_mib: Resident memory of all of its processes; shared pages count in each.
         nginx_open_files: File descriptors, sockets and pipes included.
     """
@@ -191,7 +193,7 @@ class LogPipelineQuantities(Quantities):
     flow: FlowFigures | None = None
     burst: BurstFigures = BurstFigures()
     cost: CostFigures = CostFigures()
-    held: HeldFigures = HeldFigures()
+    resources: ResourceFigures = ResourceFigures()
     generator_bound: str = ""
 
 

@@ -53,7 +53,7 @@ class LogPipelineRuntime(DriverRuntime):
             repetitions=count,
             duration_s=duration_s + (0.0 if sized or not asks_shares else _RAMP_S),
             sent_gib=sent_gib,
-            peak_disk_gib=sent_gib / (1 if protocol.keeps_running else max(count, 1)),
+            peak_disk_gib=sent_gib / max(len(repetitions) if protocol.keeps_running else count, 1),
         )
 
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from datetime import datetime
 
 import numpy as np
 
@@ -16,23 +17,23 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.comparison.screen import fitting, listed
 from kafka_pareto.comparison.words import number_text, quantity_named
 from kafka_pareto.drivers.common.trend import LEAST_POINTS, trend_of
-from kafka_pareto.drivers.log_pipeline.quantities import HeldFigures
+from kafka_pareto.drivers.log_pipeline.quantities import ResourceFigures
 
 _AGE = "running_s"
-QUANTITIES = ("latency_p99_ms", *(each.name for each in fields(HeldFigures) if each.name != _AGE))
+QUANTITIES = ("latency_p99_ms", *(each.name for each in fields(ResourceFigures) if each.name != _AGE))
 """Quantities whose drift is tested."""
 _WARMUP_FRACTION = 0.2
 _LEAST_WARMUP = 2
 _HOUR_S = 3600.0
-LEAST_LINES = 3
+LEAST_LINES = 4
 
 
 @dataclass(frozen=True)
 class Drift:
-    """The slope of a quantity per hour with its 95 % interval.
+    """The slope of a quantity with its 95 % interval, in the quantity's unit per hour.
 
     Attributes:
-        p_value_holm: Of no drift, adjusted over all quantities of the series; NaN for a constant.
+        p_value_holm: Holm-adjusted p-value of the hypothesis of no drift, over all quantities; NaN for a constant.
     """
 
     quantity: str
@@ -48,20 +49,22 @@ class Drift:
 
 
 def series_of(repetitions: Sequence[Repetition], window_s: float) -> list[list[Repetition]]:
-    """Group valid windows on the same running parts, in order.
-
-    The parts' age at a window's end exceeds that at the end of the one before by at least a window, unless the parts
-    were restarted.
-    """
+    """Group valid windows on the same running parts, in order, by when these parts started."""
     found: list[list[Repetition]] = []
     for each in sorted(repetitions, key=lambda each: each.block):
-        if each.outcome != "valid" or not (age_s := each.quantities.get(_AGE)):
+        if each.outcome != "valid" or not each.quantities.get(_AGE):
             continue
-        if found and float(age_s) - (found[-1][-1].number(_AGE) or 0.0) >= window_s:
+        if found and abs(_parts_started_s(each) - _parts_started_s(found[-1][-1])) < window_s / 2:
             found[-1].append(each)
         else:
             found.append([each])
     return found
+
+
+def _parts_started_s(window: Repetition) -> float:
+    """Return when the window's parts started, in seconds since 1970, to within the few that its end takes."""
+    ended_s = datetime.fromisoformat(window.started_at).timestamp() + window.wall_s
+    return ended_s - (window.number(_AGE) or 0.0)
 
 
 def without_warmup(series: Sequence[Repetition]) -> list[Repetition]:
@@ -72,8 +75,8 @@ def without_warmup(series: Sequence[Repetition]) -> list[Repetition]:
 def drifts_of(windows: Sequence[Repetition]) -> list[Drift]:
     """Return the drift of each quantity that was measured in all of these windows; empty if they are too few.
 
-    All quantities are tested together: without drift, one is reported with a probability of at most 5 % if windows are
-    independent, and of 10 % at an autocorrelation of 0.5.
+    All quantities are tested together: with 19 windows without drift, one is reported with a probability of at most 5 %
+    if windows are independent, and of 10 % at an autocorrelation of 0.5.
     """
     if len(windows) < LEAST_POINTS:
         return []
@@ -110,10 +113,12 @@ def drift_lines(repetitions: Sequence[Repetition], window_s: float, most: int) -
     significant = [each for each in drifts if each.is_significant]
     others = [quantity_named(each.quantity).words for each in drifts if not each.is_significant]
     closing = [listed("No significant drift: ", others)] if others else []
+    missing = [quantity_named(name).words for name in QUANTITIES if name not in {each.quantity for each in drifts}]
+    closing += [listed("Not measured in every window: ", missing)] if missing else []
     shown = [_drift_line(each) for each in significant]
     if len(shown) > (room := most - len(lines) - len(closing)):
         hidden = [quantity_named(each.quantity).words for each in significant[room - 1 :]]
-        shown = [*shown[: room - 1], listed("Significant, too: ", hidden)]
+        shown = [*shown[: room - 1], listed("Also significant: " if room > 1 else "Significant: ", hidden)]
     return [*lines, *shown, *closing]
 
 
@@ -123,10 +128,11 @@ def _series_line(series: Sequence[Sequence[Repetition]], longest: int, used: int
 
 
 def _drift_line(drift: Drift) -> str:
-    """Return the line of a drift: `Spark memory grows by 32.1 MiB per hour (95 % 30.2 to 34.0)`."""
+    """Return the line of a drift: `Spark memory: +32.1 MiB per hour (95 % +30.2 to +34.0)`."""
     quantity = quantity_named(drift.quantity)
-    value, low, high = (abs(each) for each in (drift.slope, drift.low, drift.high))
-    verb, ends = ("grows", (low, high)) if drift.slope > 0 else ("falls", (high, low))
-    by = f"{number_text(value)} {quantity.unit}".rstrip()
-    interval = " to ".join(map(number_text, ends))
-    return fitting(f"{quantity.words} {verb} by {by} per hour (95 % {interval})")
+    value, low, high = (_signed(each) for each in (drift.slope, drift.low, drift.high))
+    return fitting(f"{quantity.words}: {f'{value} {quantity.unit}'.rstrip()} per hour (95 % {low} to {high})")
+
+
+def _signed(value: float) -> str:
+    return f"{'-' if value < 0 else '+'}{number_text(abs(value))}"

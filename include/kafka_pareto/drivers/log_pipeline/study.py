@@ -126,7 +126,8 @@ class LogPipelineProtocol(Protocol):
     `drain_s` after the last request is too slow; if no more events arrive, the missing ones are lost.
 
     `keeps_running`, for soak tests in a comparison with one level per part, makes each repetition a window on the same
-    running parts. They start anew after a failed window, or one with events in flight at its end.
+    running parts. After a failed window, or one with events in flight at its end, nginx, shipper, aggregator and Spark
+    restart; broker, shop and database keep running.
     """
 
     seconds: Annotated[int, Field(ge=10)] = 180

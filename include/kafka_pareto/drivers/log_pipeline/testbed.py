@@ -22,7 +22,7 @@ from kafka_pareto.drivers.common.systems import fingerprint_of_own
 from kafka_pareto.drivers.log_pipeline.collector_pair import CollectorPair, CollectorSettings
 from kafka_pareto.drivers.log_pipeline.filebeat_pair import AggregatorSettings, FilebeatPair
 from kafka_pareto.drivers.log_pipeline.growing_file import GrowingFile
-from kafka_pareto.drivers.log_pipeline.pipeline import Pipeline, Shipping
+from kafka_pareto.drivers.log_pipeline.pipeline import PartEndedError, Pipeline, Shipping
 from kafka_pareto.drivers.log_pipeline.programs import Programs, find_programs
 from kafka_pareto.drivers.log_pipeline.shoppers.logged_requests import due_requests, read_log
 from kafka_pareto.drivers.log_pipeline.stages import read_access_log, requests_in
@@ -117,19 +117,27 @@ class OpenPipeline(Opened):
         )
 
     def require_running(self) -> None:
-        """Check the pipeline's parts, nginx and the shop; raise LoadToolError if one has ended."""
-        self._testbed.web.require_running()
+        """Check the pipeline's parts, nginx and the shop.
+
+        Raises:
+            PartEndedError: If a part has ended; with `keeps_running` also for nginx and the shop.
+            LoadToolError: If nginx or the shop has ended.
+        """
+        try:
+            self._testbed.web.require_running()
+        except LoadToolError as error:
+            raise PartEndedError(str(error)) if self.keeps_running else error from error
         self.pipeline.require_running()
 
     @property
     def running_s(self) -> float:
-        """Return the time since all parts had started."""
+        """Return the time since nginx and the pipeline's parts had started; broker and shop may be older."""
         return time.monotonic() - self._started_s
 
     def logged(self) -> pd.DataFrame:
         """Return the requests logged so far, with `keeps_running` those of the window."""
         if self.keeps_running:
-            return requests_in({self.log_file.name: self._log.text()})
+            return requests_in({f"{self.log_file.name} after byte {self._log.from_byte}": self._log.text()})
         return read_access_log(self.log_file)
 
     def end_requests(self, answered_ids: Collection[str]) -> pd.DataFrame:
@@ -191,7 +199,10 @@ class PipelineTestbed:
     def end_kept(self) -> None:
         """End the kept pipeline, if any."""
         self._kept = None
-        self._keeping.close()
+        try:
+            self._keeping.close()
+        except ClusterError as error:  # must not replace what the window found
+            log.warning("the topic of the pipeline's parts was not deleted: %s", error)
 
     def require_running(self) -> None:
         """Check broker, shop and database, and the nginx of a kept pipeline, which ends if one of them has.

@@ -115,7 +115,9 @@ def read_batches(file: GrowingFile) -> dict[int, Batch]:
             record = json.loads(line)
             found[int(record["batch_id"])] = Batch(int(record["rows"]), int(record["t6"]), int(record["t7"]))
         except (ValueError, KeyError, TypeError) as error:
-            raise ArtifactError(f"{file.path}: line {number}: is not a batch record: {line[:80]}") from error
+            raise ArtifactError(
+                f"{file.path}: line {number} after byte {file.from_byte}: is not a batch record: {line[:80]}"
+            ) from error
     return found
 
 

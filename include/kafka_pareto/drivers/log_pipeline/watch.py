@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Self
 
@@ -23,7 +23,16 @@ _MINOR_FAULTS = 7
 
 
 @dataclass(frozen=True)
-class Use:
+class Amounts:
+    """Amounts that add up field by field."""
+
+    def __add__(self, other: Self) -> Self:
+        """Return the sum of both."""
+        return type(self)(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+
+
+@dataclass(frozen=True)
+class Use(Amounts):
     """Resources used so far."""
 
     cpu_s: float = 0.0
@@ -33,11 +42,7 @@ class Use:
 
     def since(self, before: Use) -> Use:
         """Return the use since then."""
-        return Use(*(getattr(self, name) - getattr(before, name) for name in self.__dataclass_fields__))
-
-    def __add__(self, other: Use) -> Use:
-        """Return the sum of both."""
-        return Use(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
+        return Use(*(getattr(self, each.name) - getattr(before, each.name) for each in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -55,16 +60,12 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Held:
+class Resources(Amounts):
     """Resources that a part holds at one time."""
 
     memory_bytes: int = 0
     open_files: int = 0
     threads: int = 0
-
-    def __add__(self, other: Held) -> Held:
-        """Return the sum of both."""
-        return Held(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Watched:
         clock_step_ms: Largest step of the wall clock against the monotonic clock between two samples.
         steal_fraction: Share of CPU time taken by the hypervisor.
         other_fraction: Share of CPU time used by other processes.
-        held: By part, at the end.
+        resources: By part, at the end.
     """
 
     sending: Counted
@@ -89,7 +90,7 @@ class Watched:
     clock_step_ms: float
     steal_fraction: float
     other_fraction: float
-    held: Mapping[str, Held] = field(default_factory=dict)
+    resources: Mapping[str, Resources] = field(default_factory=dict)
 
 
 def clock_offset_s() -> float:
@@ -154,15 +155,15 @@ class Watch:
         """Return all results so far, with the counts taken at the last answer and at the last commit."""
         whole = self.counted()
         steal, other = cpu_fractions(self._cpu, psutil.cpu_times(), whole.cpu_s)
-        return Watched(sending, working, whole, self._memory / _MIB, self._step_s * 1e3, steal, other, self.held())
+        return Watched(sending, working, whole, self._memory / _MIB, self._step_s * 1e3, steal, other, self.resources())
 
-    def held(self) -> dict[str, Held]:
+    def resources(self) -> dict[str, Resources]:
         """Return what each part holds now; a process of another user does not count."""
-        found: dict[str, Held] = {}
+        found: dict[str, Resources] = {}
         for name, process in self._processes():
             with suppress(psutil.Error):
-                held = Held(process.memory_info().rss, process.num_fds(), process.num_threads())
-                found[name] = found.get(name, Held()) + held
+                own = Resources(process.memory_info().rss, process.num_fds(), process.num_threads())
+                found[name] = found.get(name, Resources()) + own
         return found
 
     def _run(self) -> None:

@@ -27,7 +27,7 @@ class CpuController:
     is_version_2: bool
 
     def limit(self, group: Path, cores: float | None, period_us: int) -> None:
-        """Limit a group to so many cores; None removes the limit."""
+        """Limit a group to this many cores; None removes the limit."""
         quota_us = None if cores is None else round(cores * period_us)
         if self.is_version_2:
             text = f"max {period_us}" if quota_us is None else f"{quota_us} {period_us}"
@@ -37,7 +37,7 @@ class CpuController:
             (group / "cpu.cfs_quota_us").write_text(str(-1 if quota_us is None else quota_us), encoding="ascii")
 
     def group_of(self, pid: int) -> Path:
-        """Return a process's present group.
+        """Return a process's current control group.
 
         Raises:
             OSError: If the process has ended.
@@ -57,7 +57,7 @@ def cpu_controller(groups: Path = _GROUPS) -> CpuController:
     """
     is_version_2 = (groups / "cgroup.controllers").exists()
     controller = CpuController(groups if is_version_2 else groups / "cpu", is_version_2)
-    with _named_if_refused():
+    with _refusal_as_bad_input():
         for left in controller.folder.glob(f"{_PREFIX}*"):
             owner = left.name.removeprefix(_PREFIX).partition("-")[0]
             if owner.isdigit() and not psutil.pid_exists(int(owner)):
@@ -73,17 +73,17 @@ def cpu_controller(groups: Path = _GROUPS) -> CpuController:
 def limited_cores(
     cores: float, pids: Collection[int], groups: Path = _GROUPS, *, period_us: int = _PERIOD_US
 ) -> Iterator[None]:
-    """Limit these processes, together, to so many cores; they may end before the context does.
+    """Limit these processes, together, to this many cores; they may end before the context does.
 
     Raises:
         BadInputError: On entering, if this user may not limit CPU time.
     """
     controller = cpu_controller(groups)
-    with _named_if_refused():
+    with _refusal_as_bad_input():
         group = _new_group(controller)
     origins: dict[int, Path] = {}
     try:
-        with _named_if_refused():
+        with _refusal_as_bad_input():
             controller.limit(group, cores, period_us)
             for pid in pids:
                 with suppress(ProcessLookupError, FileNotFoundError):  # it has just ended, which its owner notices
@@ -107,7 +107,7 @@ def _new_group(controller: CpuController) -> Path:
 
 
 @contextmanager
-def _named_if_refused() -> Iterator[None]:
+def _refusal_as_bad_input() -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -122,7 +122,7 @@ class ServicesProtocol(Protocol):
     _not_of_a_repetition: ClassVar[frozenset[str]] = Protocol._not_of_a_repetition | {"timeout_s"}
 
 
-_LIMITED = {"broker": "broker", "service": "instance of manufacturer and transport"}
+_LIMITED = {"broker": "broker", "service": "instance of manufacturer or transport"}
 
 
 class Cpus(Section):

@@ -218,13 +218,14 @@ class ServicesTestbed:
             on = self._cluster_of(configuration)
             try:
                 opened = self._opened = OpenTopology(self._study, configuration, on).__enter__()
+                if self.script_orders_s is None:
+                    self.script_orders_s = opened.script_orders_s()
+                    log.info("the ordering script places %.0f orders/s without services", self.script_orders_s)
+                opened.limit_cpu()  # after the warm-up and the script's rate, which have no limit
             except BaseException:
+                self.end_services()
                 self._end_cluster(on.name)  # its error must not affect the next attempt
                 raise
-            if self.script_orders_s is None:
-                self.script_orders_s = opened.script_orders_s()
-                log.info("the ordering script places %.0f orders/s without services", self.script_orders_s)
-            opened.limit_cpu()  # after the warm-up and the script's rate, which have no limit
         return opened
 
     def rate_of(self, configuration: Configuration) -> float:

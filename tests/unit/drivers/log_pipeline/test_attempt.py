@@ -29,7 +29,7 @@ from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
 from kafka_pareto.drivers.log_pipeline.stages import Reconciled
 from kafka_pareto.drivers.log_pipeline.study import LogPipelineProtocol
 from kafka_pareto.drivers.log_pipeline.testbed import PipelineTestbed
-from kafka_pareto.drivers.log_pipeline.watch import Counted, Held, Use, Watched
+from kafka_pareto.drivers.log_pipeline.watch import Counted, Resources, Use, Watched
 from kafka_pareto.drivers.log_pipeline.web_load import Answered
 from kafka_pareto.errors import ArtifactError, ClusterError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
@@ -224,13 +224,13 @@ def test_only_a_part_that_ends_is_a_fault_of_its_settings(
 
 
 def test_what_the_parts_hold_is_measured_while_they_keep_running(monkeypatch: pytest.MonkeyPatch) -> None:
-    held = {
-        "spark": Held(800 * 1024**2, 300, 90),
-        "kafka-1": Held(400 * 1024**2, 120, 70),
-        "kafka-2": Held(1024**2, 2, 3),
-        "load 0": Held(5, 5, 5),
+    resources = {
+        "spark": Resources(800 * 1024**2, 300, 90),
+        "kafka-1": Resources(400 * 1024**2, 120, 70),
+        "kafka-2": Resources(1024**2, 2, 3),
+        "load 0": Resources(5, 5, 5),
     }
-    followed = Followed(ANSWERED, replace(WATCHED, held=held), WHOLE, running_s=720.0)
+    followed = Followed(ANSWERED, replace(WATCHED, resources=resources), WHOLE, running_s=720.0)
     protocol = STUDY.protocol.model_copy(update={"keeps_running": True})
     soak = attempted(monkeypatch, followed, study=STUDY.model_copy(update={"protocol": protocol})).quantities
 
@@ -262,7 +262,7 @@ def test_an_adjusted_clock_and_a_stage_that_goes_back_in_time_are_reported() -> 
 @pytest.mark.parametrize(
     ("level", "outcome", "is_excused"),
     [
-        ({}, "failed", True),  # half of what was found to be held: something else is wrong
+        ({}, "failed", True),  # half of what was found to be resources: something else is wrong
         ({"burst": "once"}, "failed", False),
         ({"load": "500/s"}, "failed", False),
         ({"load": "120%"}, "valid", False),

@@ -175,5 +175,5 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: str) -> None:
     file = tmp_path / "batches.jsonl"
     file.write_text(f"{FIRST}{line}\n")
 
-    with pytest.raises(ArtifactError, match=f"{file}: line 2: is not a batch record"):
+    with pytest.raises(ArtifactError, match=f"{file}: line 2 after byte 0: is not a batch record"):
         read_batches(GrowingFile(file))

@@ -63,7 +63,7 @@ time.sleep(30)
         assert part.stdout
         part.stdout.readline()
         with Watch(lambda: {"part": part.pid, "gone": 2**22}, ["part"]) as watch:
-            found = watch.watched(watch.counted(), watch.counted()).held
+            found = watch.watched(watch.counted(), watch.counted()).resources
         for each in (*psutil.Process(part.pid).children(), part):
             each.kill()
 

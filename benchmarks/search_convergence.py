@@ -23,6 +23,7 @@ from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.algorithm import Algorithm
 from pymoo.operators.crossover.sbx import SBX
 from pymoo.operators.mutation.pm import PM
+from rich.console import Console
 from rich.progress import track
 
 from benchmarks.kept_campaign import read_kept
@@ -74,7 +75,7 @@ def main(folder: Annotated[Path, typer.Argument(help="a kept campaign")] = DATA 
         runs = list(product(SEARCHES, cases, range(SEEDS)))
         with ProcessPoolExecutor(2) as pool:
             done = pool.map(_run, *zip(*((folder, *run) for run in runs), strict=True))
-            volumes = dict(zip(runs, track(done, "searching", len(runs), transient=True), strict=True))
+            volumes = dict(zip(runs, track(done, "searching", len(runs), console=Console(stderr=True)), strict=True))
     print("\n".join(report(volumes, cases)))
 
 

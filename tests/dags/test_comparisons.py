@@ -203,6 +203,9 @@ def test_each_setting_of_a_shipped_study_and_each_level_that_its_last_words_may_
         assert factor.resolve(setting) == setting
     for case in study.cases:  # PARTS= makes any of them the first
         command = shlex.split(one_factor_command(with_overrides(study, cases=[case])))
+        if not study.part(case).factors:  # a soak test's only level
+            assert command == []
+            continue
         offered = dict(word.split("=", 1) for word in command[2:])
         assert offered["STUDY"] == name
         assert factor.resolve(offered["FACTOR"]) == offered["FACTOR"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from kafka_pareto.campaign.campaign import Campaign
@@ -66,23 +66,18 @@ def _tables(stack: Stack, store: Store, study: Compare, keys: CampaignKeys, run_
         "Logs": stack.logs.as_uri(),
         "Logins": stack.logins,
     }
-    one_factor, down = as_typed(one_factor_command(study)), as_typed("make down")
-    return "\n".join(
-        [
-            shown,
-            "",
-            *(f"{name:<9}  {address}" for name, address in addresses.items()),
-            "",
-            "Next:",
-            f"  {one_factor}  vary one factor, with your own levels",
-            f"  {down:<{len(one_factor)}}  stop the stack, keep its data",
-        ]
-    )
+    lines = [f"{name:<9}  {address}" for name, address in addresses.items()]
+    one_factor = one_factor_command(study)
+    commands = {one_factor: "vary one factor, with your own levels"} if one_factor else {}
+    return "\n".join([shown, "", *lines, "", *_next_lines(commands)])
 
 
 def one_factor_command(study: Compare) -> str:
-    """Return a shell command that varies only the first factor of the study's first part."""
-    factor, levels = next(iter(study.parts[0].factors.items()))
+    """Return a shell command that varies only the first factor of the study's first part; empty if that has none."""
+    factors = study.parts[0].factors
+    if not factors:
+        return ""
+    factor, levels = next(iter(factors.items()))
     said = shlex.quote(",".join(property_text(level) for level in levels))
     return f"make run STUDY={study.name} FACTOR={factor} LEVELS={said}"
 
@@ -94,8 +89,13 @@ def _next_commands(keys: CampaignKeys, cards: Cards) -> list[str]:
         commands[f"make retune STUDY={keys.study}"] = "check whether they are still the best"
     elif all(decision.verdict == "keep_not_enough_evidence" for decision in cards.cards):
         commands = {"make run STUDY=cold_burst": "measure enough for a decision (half an hour)"}
-    commands["make down"] = "stop the stack, keep its data"
+    return _next_lines(commands)
+
+
+def _next_lines(commands: Mapping[str, str]) -> list[str]:
+    """Return these commands, and the one that stops the stack, with their purposes."""
     typed = {as_typed(command): text for command, text in commands.items()}
+    typed[as_typed("make down")] = "stop the stack, keep its data"
     width = max(map(len, typed))
     return ["Next:", *(f"  {command:<{width}}  {text}" for command, text in typed.items())]
 

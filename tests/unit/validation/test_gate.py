@@ -150,5 +150,8 @@ def test_the_shipped_suites_find_all_their_parameters_in_every_shipped_study() -
         for expectations in suites_of(study.declaration).values():
             asked = {each.name: each.configurations(parameters) for each in expectations}
             not_asked = {name for name, configurations in asked.items() if not configurations}
-            optional = [] if parameters.get("within_run_columns") else ["measured_within_the_run"]
-            assert not_asked <= set(optional)
+            needed_by = {
+                "measured_within_the_run": parameters.get("within_run_columns"),
+                "factor_types": parameters["factors"],
+            }
+            assert not_asked <= {name for name, columns in needed_by.items() if not columns}

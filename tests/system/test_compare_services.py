@@ -88,14 +88,14 @@ def study_with(**changes: Any) -> CompareServices:
     return CompareServices.of(parse_study(yaml.safe_dump(STUDY | changes), "tiny.yaml"))
 
 
-def testbed_of(study: CompareServices) -> closing[ServicesTestbed]:
+def opened_testbed(study: CompareServices) -> closing[ServicesTestbed]:
     campaign, lease = cast("Campaign", SimpleNamespace()), cast("ClusterLease", SimpleNamespace())
     return closing(ServicesTestbed(campaign, study, load_settings(), lease))
 
 
 def test_brokers_keep_running_when_services_end_and_topics_are_empty_then() -> None:
     one = {"topology": "one"}
-    with testbed_of(study_with()) as testbed:
+    with opened_testbed(study_with()) as testbed:
         opened = testbed.topology_for(one)
         assert testbed.topology_for({**one, "orders": 100}) is opened
         brokers, services = opened.brokers.pids, opened.chain.pids
@@ -119,7 +119,7 @@ def test_two_instances_share_a_service_s_partitions_and_no_order_is_handled_twic
         series=[],
         tables=[{"factor": "instances", "levels": [2, 4]}],
     )
-    with testbed_of(study) as testbed:
+    with opened_testbed(study) as testbed:
         opened = testbed.topology_for({"instances": 2})
         assert {"manufacturer", "manufacturer-2", "transport", "transport-2"} < set(opened.chain.pids)
         shared = run_orders(opened, Asked("shared", ORDERS))
@@ -143,7 +143,7 @@ def test_a_broker_is_lost_and_no_order_with_it() -> None:
         protocol={"repetitions": 3, "warmup_orders": 50, "paced_warmup_s": 1, "fault": {"at_s": 2, "for_s": 14}},
     )
     lost = Candidate("lost", is_baseline=False, configuration=study.levels_of("fault")[1])
-    with testbed_of(study) as testbed:
+    with opened_testbed(study) as testbed:
         attempt = attempt_orders(PlannedRepetition("design", 0, "fault", lost, 0, 0), study, testbed)
 
     found, timeline = attempt.quantities, attempt.timeline

@@ -21,8 +21,7 @@ from kafka_pareto.drivers.services.programs.messages import Record
 from kafka_pareto.drivers.services.programs.notification import TOKEN_VARIABLE
 from kafka_pareto.drivers.services.topology import Topology
 
-HOSPITAL = "hospital"
-SERVICES = ("manufacturer", "transport", "monitor", "notification", HOSPITAL)
+SERVICES = ("manufacturer", "transport", "monitor", "notification", "hospital")
 SCALED = ("manufacturer", "transport")
 """Services of which several instances share the partitions."""
 CLIENT = "client"

@@ -158,7 +158,7 @@ def test_a_quantity_that_was_not_measured_has_no_drift() -> None:
 def test_growth_is_of_the_longest_series_alone() -> None:
     before = windows(12, spark_memory_mib=30.0)
     after = windows(20, seed=1)
-    # New parts: less memory, which passes for a fall unless the series are told apart.
+    # New parts hold less memory, which would look like a fall if both series were taken as one.
     later = [{"block": 12 + each.block, "started_at": started_at(12 + each.block)} for each in after]
     restarted = [*before, *(each.with_values(changes) for each, changes in zip(after, later, strict=True))]
     lines = drift_lines(restarted, WINDOW_S, 12)

@@ -26,6 +26,7 @@ from kafka_pareto.study.warm_start import Campaigns
 _AnyCompare = TypeVar("_AnyCompare", bound=Compare)
 # Cluster and earlier campaigns belong to a campaign and are reported elsewhere.
 _NOT_COMPARED = ("cluster", "warm_start")
+_KINDS_OF_PARTS = ("tables", "variants", "series", "grid")
 _CEILINGS = ("ceiling_mib_s", "ceiling_gib")
 _MAY_BE_SECRET = re.compile(SENSITIVE_NAMES, re.IGNORECASE)
 
@@ -42,8 +43,17 @@ class Override(Frozen):
 
 
 def overrides_of(file: Study, campaign: Study) -> list[Override]:
-    """List the campaign's deviations from its study file, those of the protocol one by one."""
+    """List the campaign's deviations from its study file, those of the protocol one by one, and parts by name."""
     before, now = _flat(file), _flat(campaign)
+    if (
+        isinstance(file, Compare)
+        and isinstance(campaign, Compare)
+        and all(part in file.parts for part in campaign.parts)
+    ):
+        for values, study in ((before, file), (now, campaign)):
+            for kind in _KINDS_OF_PARTS:
+                del values[kind]
+            values["parts"] = list(study.cases)
     return [
         Override(key=key, of_file=before.get(key), of_campaign=value)
         for key, value in now.items()

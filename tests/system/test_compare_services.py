@@ -144,7 +144,10 @@ def test_a_broker_is_lost_and_no_order_with_it() -> None:
     )
     lost = Candidate("lost", is_baseline=False, configuration=study.levels_of("fault")[1])
     with opened_testbed(study) as testbed:
-        attempt = attempt_orders(PlannedRepetition("design", 0, "fault", lost, 0, 0), study, testbed)
+        for _ in range(3):  # as a step would, if a slow machine's replicas are out of sync before the fault
+            attempt = attempt_orders(PlannedRepetition("design", 0, "fault", lost, 0, 0), study, testbed)
+            if not attempt.is_excused:
+                break
 
     found, timeline = attempt.quantities, attempt.timeline
     assert (attempt.outcome, attempt.reason) == ("valid", "")

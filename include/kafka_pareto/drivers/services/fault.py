@@ -68,7 +68,7 @@ class Fault:
         """Inject the fault, end it, and wait until every replica is in sync.
 
         Raises:
-            ClusterError: If a broker cannot be restarted.
+            ClusterError: If a replica is already out of sync, or a broker cannot be restarted.
             LoadStartError: If a service cannot be restarted.
         """
         time.sleep(self.times.at_s)
@@ -77,6 +77,8 @@ class Fault:
         began_at = time.time()
         if broker_fault is not None:
             health = opened.cluster.topic_health(ORDER_PLACED)
+            if health.reason:
+                raise ClusterError(f"before the fault: {health.reason}")
             began_at = time.time()  # this can take long and does not belong to the fault
             with broken(opened.brokers, broker_fault, health) as what:
                 watch.watch_until(began_at + self.times.for_s)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from kafka_pareto.drivers.services.fault import SyncWatch
+from kafka_pareto.drivers.services.fault import Fault, SyncWatch
 from kafka_pareto.drivers.services.programs.messages import TOPICS
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.cluster import PartitionHealth, TopicHealth
+from kafka_pareto.study.faults import FaultTimes
 
 pytestmark = pytest.mark.fast
 
@@ -81,3 +84,14 @@ def test_time_is_kept_whatever_is_seen() -> None:
         began_at = time.time()
         watched(in_sync)
         assert 0.05 <= time.time() - began_at < 1.0
+
+
+def test_no_broker_is_lost_while_another_replica_is_out_of_sync() -> None:
+    looks = saying(MISSING)
+    opened = SimpleNamespace(
+        cluster=SimpleNamespace(topic_health=lambda topic: looks(topic, 1.0)),
+        topology=SimpleNamespace(brokers=2),
+        brokers=None,  # would fail if touched
+    )
+    with pytest.raises(ClusterError, match=r"before the fault: topic .* 1 with a replica out of sync"):
+        Fault("leader_killed", FaultTimes(at_s=0.01)).make(cast(Any, opened))

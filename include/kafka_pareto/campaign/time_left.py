@@ -22,7 +22,7 @@ _LATER_FRACTION = 0.8
 # Weight of the plan in repetitions: over all cases, and within each.
 _PLAN_COUNTS_AS, _ALL_CASES_COUNT_AS = 4, 8
 # 90 % of estimates are within this factor.
-_OFF_BY = 1.4
+_OFF_BY = 1.5
 # A longer gap between two repetitions is an interruption.
 _LONGEST_INTERVAL = 10
 # 36 of 43 cases in the kept campaigns had another round after the first.

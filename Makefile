@@ -7,7 +7,7 @@ ifndef INSTALLING
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: help run rollback retune active in-force ingest remove-topics doctor sizing up down status clean env docs pictures test test-fast test-studies test-compose test-long benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom mutants setup lock log-pipeline preflight preflight-start preflight-run preflight-tests setup-tests
+.PHONY: help run rollback retune active in-force ingest remove-topics doctor audit sizing up down status clean env docs pictures test test-fast test-studies test-compose test-long benchmark benchmark-runs benchmark-others benchmark-cluster lint advisories sbom mutants setup lock log-pipeline preflight preflight-start preflight-run preflight-tests setup-tests
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -40,8 +40,7 @@ help:
 	@printf '%s\n' \
 	  'Options of run: STUDY=quick|cold_burst|steady|paper|…, or a comparison: impact_quick|impact|ingest|…' \
 	  '  RECORD_SIZES=1024,8192  SEED=42  REPETITIONS=10  COOL_DOWN_S=0  PARTS=acks,grid  FACTOR=linger.ms LEVELS=0,5' \
-	  '  CAMPAIGN=<id>: resume this campaign      WARM_START=latest|<id>,<id>: learn from earlier campaigns' \
-	  '  BASELINE=producer.properties: your current settings   APPROVAL=yes: activate only after approval in Airflow' \
+	  '  CAMPAIGN=<id> (resume)  WARM_START=latest|<id>,…  BASELINE=producer.properties  APPROVAL=yes (ask first)' \
 	  '  KAFKA=host:9092,… KAFKA_CONFIG=… CEILING_MIB_S=… CEILING_GIB=…: your cluster; CONSENT=yes: start there' \
 	  'Environment (KAFKA_PARETO_…=default): STATE=.state STUDIES=include/studies NOTIFY=log AIRFLOW_PORT=8080' \
 	  '  MLFLOW_PORT=5000 MINIO_PORT=9000 KAFKA_PORTS=19092,19093,19094 KAFKA_CONTROLLER_PORTS=19192,19193,19194'
@@ -68,6 +67,9 @@ remove-topics: setup ## delete topics left behind by campaigns: [KAFKA=… KAFKA
 
 doctor: setup ## check a cluster against a guide: [KAFKA=… KAFKA_CONFIG=…] [TOPIC=…] [PRODUCER=…]
 	@$(STACK) doctor
+
+audit: setup ## describe topics, predict other settings: [TOPICS=…] [WHAT_IF='linger.ms=5,60']
+	@$(STACK) audit
 
 sizing: setup ## size a cluster: RECORDS_S=… RECORD_SIZE=… [REPLICATION=…] [BROKERS=…] …
 	@$(STACK) sizing
@@ -168,7 +170,7 @@ AUDIT_TOOL := $(UV) tool run --quiet --python $(PYTHON) --exclude-newer 2026-11-
 LOCKS := requirements.txt benchmarks/requirements.txt $(addprefix $(LOG_PIPELINE)/,requirements.txt build-constraints.txt)
 
 # Strict: a package is an error, not clean, if its advisories are not available.
-audit: setup ## list known vulnerabilities of locked packages; exceptions: .ci/accepted-advisories
+advisories: setup ## list known vulnerabilities of locked packages; exceptions: .ci/accepted-advisories
 	$(AUDIT_TOOL) --from pip-audit==2.10.1 pip-audit --strict --progress-spinner off --disable-pip --require-hashes \
 	  $(foreach lock,$(LOCKS),-r $(lock)) \
 	  $$(awk -v today="$$(date -u +%F)" -f .ci/accepted.awk .ci/accepted-advisories)

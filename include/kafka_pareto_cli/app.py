@@ -16,6 +16,7 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import load_settings
 from kafka_pareto.study.requests import (
     ActiveRequest,
+    AuditRequest,
     DoctorRequest,
     IngestRequest,
     RemoveTopicsRequest,
@@ -241,6 +242,23 @@ def doctor(options: Callable[[], DoctorRequest], as_json: AsJson = False) -> Non
         from kafka_pareto_embedded.runs.checks import print_report  # noqa: PLC0415
 
         print_report(request.model_copy(update={"format": "json"}) if as_json else request, load_settings())
+
+
+@app.command(
+    epilog=_ends(
+        "audit --kafka broker:9092 --topics orders,payments",
+        "audit --kafka broker:9092 --what-if 'linger.ms=5,60 compression.type=zstd'",
+    ),
+    rich_help_panel=_CHECK,
+)
+@command_options(AuditRequest, "audit")
+def audit(options: Callable[[], AuditRequest], as_json: AsJson = False) -> None:
+    """Describe the traffic of topics, and what other producer settings would store. Read-only, without a load."""
+    with clear_errors(as_json):
+        request = options()
+        from kafka_pareto_embedded.runs.checks import print_audit  # noqa: PLC0415
+
+        print_audit(request, load_settings(), as_json=as_json)
 
 
 @app.command(epilog=_ends("sizing --records-s 100000 --record-size 1024"), rich_help_panel=_CHECK)

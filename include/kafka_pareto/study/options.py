@@ -94,7 +94,8 @@ def _versions(given: Any) -> Any:
         raise ValueError("must be versions by case, like 1024=3,8192=0") from error
 
 
-_LIST = (BeforeValidator(_split), AfterValidator(_each_once))
+LIST = (BeforeValidator(_split), AfterValidator(_each_once))
+"""Validators of an option that takes a list, with commas between the values."""
 Words = Annotated[str, AfterValidator(plain)]
 
 
@@ -143,7 +144,7 @@ class TuneOptions(Options):
 
     record_sizes: Annotated[
         list[Annotated[int, Field(ge=1, le=MOST_RECORD_SIZE_BYTES)]] | None,
-        *_LIST,
+        *LIST,
         Field(
             description="Sizes in bytes: 1024,8192 on the command line, [1024, 8192] in the form. Empty: the study's.",
             json_schema_extra={"uniqueItems": True},
@@ -169,7 +170,7 @@ class CompareOptions(Options):
 
     parts: Annotated[
         list[Annotated[str, Field(pattern=f"^{CASE}$")]] | None,
-        *_LIST,
+        *LIST,
         Field(
             description='Parts to measure: acks,grid on the command line, ["acks", "grid"] in the form. Empty: all.',
             json_schema_extra={"uniqueItems": True},

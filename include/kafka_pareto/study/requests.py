@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.cases import CASE
 from kafka_pareto.study.identifiers import CAMPAIGN_ID, STUDY_NAME
-from kafka_pareto.study.options import CAMPAIGN_HELP, STUDY_HELP, Approval, DesignOptions, Move, Options
+from kafka_pareto.study.options import CAMPAIGN_HELP, LIST, STUDY_HELP, Approval, DesignOptions, Move, Options
 
 if TYPE_CHECKING:
     from kafka_pareto.kafka.user_settings import ClientFile
@@ -137,6 +137,22 @@ class DoctorRequest(Options):
     )
     consumer: Path | None = Field(None, description="A consumer's settings to check, in the same formats.")
     format: Literal["text", "json", "html"] = Field("text", description="text, json or html.")
+
+
+class AuditRequest(Options):
+    """Topics whose traffic is described, and other settings for their producers."""
+
+    kafka: str | None = Field(None, description="The cluster, as host:port,…; by default the stack's, if it is up.")
+    kafka_config: Path | None = Field(None, description="Its client.properties.")
+    topics: Annotated[list[str] | None, *LIST, Field(description="Topics to read. Empty: all except Kafka's own.")] = (
+        None
+    )
+    what_if: str = Field(
+        "", description="Producer settings to predict, all combinations: `linger.ms=5,60 compression.type=zstd`."
+    )
+    records: _Count = Field(20_000, description="Records to read of each topic.")
+    read_mib: _Amount = Field(8, description="What to read of each topic at most, in MiB.")
+    seconds: _Amount = Field(10, description="Time to read each topic at most, in seconds.")
 
 
 class SizingRequest(Options):

@@ -1,16 +1,20 @@
-"""Print the reports of `make doctor` and `make sizing`."""
+"""Print the reports of `make doctor`, `make audit` and `make sizing`."""
 
 from __future__ import annotations
 
 import os
+import sys
 
+from kafka_pareto.audit.audit import audit
+from kafka_pareto.audit.text import audit_text
 from kafka_pareto.doctor.examine import examine
 from kafka_pareto.doctor.guide import load_guide
 from kafka_pareto.doctor.page import doctor_page
 from kafka_pareto.doctor.sizing import size_cluster, sizing_text
 from kafka_pareto.doctor.text import report_text
+from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import Settings
-from kafka_pareto.study.requests import DoctorRequest, SizingOptions, SizingRequest
+from kafka_pareto.study.requests import AuditRequest, DoctorRequest, SizingOptions, SizingRequest
 from kafka_pareto_embedded.bootstrap.preflight import find_java
 from kafka_pareto_embedded.lifecycle import lifecycle
 from kafka_pareto_embedded.terminal.as_typed import as_typed
@@ -33,6 +37,25 @@ def print_report(request: DoctorRequest, settings: Settings) -> None:
             print(as_typed(doctor_page(report)))
         case "text":
             print(as_typed(report_text(report)))
+
+
+def print_audit(request: AuditRequest, settings: Settings, *, as_json: bool) -> None:
+    """Print the traffic of the topics on the given cluster, or the stack's.
+
+    Raises:
+        BadInputError: If an option is invalid, or no cluster is named and the stack is down.
+        ClusterError: If the cluster cannot be reached.
+    """
+    settings = settings.model_copy(update={"java": find_java(os.environ) or settings.java})
+    kafka = request.kafka or settings.bootstrap_servers or _embedded_cluster()
+    if kafka is None:
+        raise BadInputError("the stack is down; name a cluster: KAFKA=host:port,…")
+    report = audit(request, kafka, settings, _progress if sys.stderr.isatty() else lambda *_: None)
+    print(report.model_dump_json(indent=2) if as_json else as_typed(audit_text(report)))
+
+
+def _progress(read: int, of: int) -> None:
+    print(f"\r{read} of {of} topics read", end="\n" if read == of else "", file=sys.stderr, flush=True)
 
 
 def print_sizing(options: SizingOptions) -> None:

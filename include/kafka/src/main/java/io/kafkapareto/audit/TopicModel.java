@@ -1,0 +1,149 @@
+package io.kafkapareto.audit;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.apache.kafka.clients.MetadataSnapshot;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.TopicPartitionInfo;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.record.TimestampType;
+import org.apache.kafka.common.record.internal.RecordBatch;
+import org.apache.kafka.common.requests.MetadataResponse.PartitionMetadata;
+
+/** What a topic's producers would have sent under other settings: each one's sampled records are sent again. */
+final class TopicModel {
+    /** Linger times that a producer may have, in milliseconds. */
+    private static final List<Integer> LINGERS_MS = List.of(0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000);
+
+    /** Batch sizes that a producer may have; the first is Kafka's default. */
+    private static final List<Integer> BATCH_SIZES = List.of(
+            16384, 32768, 65536, 131072, 262144, 524288, 1048576, 2097152, 4194304);
+
+    /** A run of records in one partition shorter than this part of a batch shows that someone else chose it. */
+    private static final double SHORTEST_RUN = 0.5;
+
+    private final Map<Long, List<StoredBatch>> batchesOfProducer = new LinkedHashMap<>();
+    private final List<StoredBatch> batches;
+    private final TopicDescription topic;
+    private int replays;
+
+    TopicModel(TopicDescription topic, List<StoredBatch> batches) {
+        this.topic = topic;
+        this.batches = batches;
+        batches.forEach(each -> batchesOfProducer.computeIfAbsent(each.producerId(), id -> new ArrayList<>()).add(each));
+    }
+
+    /** Return why these batches do not tell when their records were sent, or by whom; empty if they do. */
+    String fault() {
+        if (batches.stream().anyMatch(each -> each.timestampType() == TimestampType.LOG_APPEND_TIME)) {
+            return "the records have the broker's times (message.timestamp.type=LogAppendTime), not the producers'";
+        }
+        if (batches.stream().anyMatch(each -> each.firstTimestampMs() == RecordBatch.NO_TIMESTAMP)) {
+            return "records have no time";
+        }
+        if (batchesOfProducer.containsKey(RecordBatch.NO_PRODUCER_ID)) {
+            return "producers without idempotence cannot be told apart";
+        }
+        return "";
+    }
+
+    /** Return the smallest batch size that explains the largest batch. */
+    int batchSize() {
+        int largest = batches.stream().filter(each -> each.records().size() > 1).mapToInt(StoredBatch::bytes).max()
+                .orElse(0);
+        return BATCH_SIZES.stream().filter(each -> each >= largest).findFirst()
+                .orElse(BATCH_SIZES.get(BATCH_SIZES.size() - 1));
+    }
+
+    /** Return the linger time whose number of batches is closest to the stored one. */
+    int lingerMs(int batchSize, Codec codec) throws InterruptedException {
+        int best = 0;
+        double least = Double.MAX_VALUE;
+        for (int lingerMs : LINGERS_MS) {
+            int sent = batchCount(send(batchSize, lingerMs, codec));
+            double away = Math.abs(Math.log((double) sent / batches.size()));
+            if (away < least) {
+                least = away;
+                best = lingerMs;
+            }
+        }
+        return best;
+    }
+
+    /** Return what each producer would have sent. */
+    List<ReplayedProducer.Outcome> send(int batchSize, int lingerMs, Codec codec) throws InterruptedException {
+        var settings = new ReplayedProducer.Settings(batchSize, lingerMs, codec.compression());
+        List<ReplayedProducer.Outcome> outcomes = new ArrayList<>();
+        for (List<StoredBatch> ofProducer : batchesOfProducer.values()) {
+            String name = topic.name() + "." + replays++;
+            outcomes.add(ReplayedProducer.send(name, leaders(name), arrivals(ofProducer), settings));
+        }
+        return outcomes;
+    }
+
+    static int batchCount(List<ReplayedProducer.Outcome> outcomes) {
+        return outcomes.stream().mapToInt(each -> each.batches().size()).sum();
+    }
+
+    /** Return the records in order of time; those of one millisecond spread evenly over it. */
+    private List<ReplayedProducer.Arrival> arrivals(List<StoredBatch> ofProducer) {
+        boolean isFree = isPartitionFree(ofProducer);
+        List<ReplayedProducer.Arrival> arrivals = new ArrayList<>();
+        for (StoredBatch batch : ofProducer) {
+            for (StoredBatch.Sent record : batch.records()) {
+                int partition = isFree && record.key() == null ? ReplayedProducer.ANY_PARTITION : batch.partition();
+                arrivals.add(new ReplayedProducer.Arrival(record.timestampMs() * 1000, partition, record));
+            }
+        }
+        arrivals.sort(Comparator.comparingLong(ReplayedProducer.Arrival::us));
+        for (int from = 0; from < arrivals.size();) {
+            int to = from;
+            while (to < arrivals.size() && arrivals.get(to).us() == arrivals.get(from).us()) {
+                to++;
+            }
+            for (int place = from + 1; place < to; place++) {
+                ReplayedProducer.Arrival each = arrivals.get(place);
+                long us = each.us() + 1000L * (place - from) / (to - from);
+                arrivals.set(place, new ReplayedProducer.Arrival(us, each.partition(), each.record()));
+            }
+            from = to;
+        }
+        return arrivals;
+    }
+
+    /** Return whether records without a key stay in one partition for long, as the producer's own partitioner does. */
+    private boolean isPartitionFree(List<StoredBatch> ofProducer) {
+        long bytes = 0;
+        int runs = 0;
+        int partition = -1;
+        for (StoredBatch batch : ofProducer) {
+            bytes += batch.bytes();
+            runs += batch.partition() == partition ? 0 : 1;
+            partition = batch.partition();
+        }
+        return runs - 1 <= bytes / (SHORTEST_RUN * BATCH_SIZES.get(0));
+    }
+
+    /** Return the leaders of the topic's partitions, for a topic of another name. */
+    private MetadataSnapshot leaders(String name) {
+        Map<Integer, Node> nodes = new HashMap<>();
+        List<PartitionMetadata> partitions = new ArrayList<>();
+        for (TopicPartitionInfo each : topic.partitions()) {
+            Optional<Node> leader = Optional.ofNullable(each.leader()).filter(node -> !node.isEmpty());
+            leader.ifPresent(node -> nodes.put(node.id(), node));
+            List<Integer> replicas = leader.map(node -> List.of(node.id())).orElse(List.of());
+            partitions.add(new PartitionMetadata(Errors.NONE, new TopicPartition(name, each.partition()),
+                    leader.map(Node::id), Optional.of(0), replicas, replicas, List.of()));
+        }
+        return new MetadataSnapshot("replay", nodes, partitions, Set.of(), Set.of(), Set.of(), null,
+                Map.of(name, topic.topicId()));
+    }
+}

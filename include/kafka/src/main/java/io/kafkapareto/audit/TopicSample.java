@@ -1,0 +1,168 @@
+package io.kafkapareto.audit;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListOffsetsOptions;
+import org.apache.kafka.clients.admin.ListOffsetsResult.ListOffsetsResultInfo;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.TopicPartitionInfo;
+import org.apache.kafka.common.record.internal.RecordBatch;
+import org.apache.kafka.common.utils.BufferSupplier;
+
+/**
+ * The batches at a topic's end: of all partitions, in one common period.
+ *
+ * <p>A producer's batches of different partitions leave together, so only a common period shows what a producer did.
+ *
+ * @param batches in order of their first record's timestamp
+ * @param isCut whether reading stopped before the end, at the limit of bytes or seconds
+ */
+record TopicSample(List<StoredBatch> batches, long readBytes, boolean isCut) {
+    private static final int MIN_FETCH_BYTES = 16 << 10;
+    private static final int MAX_FETCH_BYTES = 1 << 20;
+    private static final int TIMEOUT_MS = 30_000;
+    private static final long LOOK_BACK_FACTOR = 4;
+    private static final double MOST_TOO_MANY = 1.2;
+
+    /**
+     * What a sample is limited to, per topic.
+     *
+     * @param bytes as stored; reading stops with the batches that exceed it
+     */
+    record Limits(long records, long bytes, double seconds) {}
+
+    static TopicSample read(Admin admin, BatchReader reader, TopicDescription topic, Limits limits) throws Exception {
+        long untilNs = System.nanoTime() + (long) (limits.seconds() * 1e9);
+        List<TopicPartition> partitions = readable(topic);
+        Map<TopicPartition, Long> ends = offsets(admin, partitions, OffsetSpec.latest());
+        Map<TopicPartition, Long> left = startOf(admin, partitions, ends, limits.records());
+        int partitionBytes = (int) Math.max(MIN_FETCH_BYTES,
+                Math.min(limits.bytes() / Math.max(left.size(), 1), MAX_FETCH_BYTES));
+        Map<TopicPartition, Long> lastTimestamps = new HashMap<>();
+        List<StoredBatch> batches = new ArrayList<>();
+        long readBytes = 0;
+        try (BufferSupplier decompression = BufferSupplier.create()) {
+            while (!left.isEmpty() && readBytes < limits.bytes() && System.nanoTime() < untilNs) {
+                for (Map.Entry<Node, Map<TopicPartition, Long>> ofNode : byLeader(topic, left).entrySet()) {
+                    var answers = reader.fetch(ofNode.getKey(), topic.topicId(), ofNode.getValue(), partitionBytes);
+                    long before = readBytes;
+                    for (var answer : answers.entrySet()) {
+                        TopicPartition partition = answer.getKey();
+                        for (RecordBatch batch : answer.getValue().batches()) {
+                            readBytes += batch.sizeInBytes();
+                            left.put(partition, batch.nextOffset());
+                            lastTimestamps.put(partition, batch.maxTimestamp());
+                            if (!batch.isControlBatch() && batch.baseOffset() < ends.get(partition)) {
+                                batches.add(StoredBatch.of(partition.partition(), batch, decompression));
+                            }
+                        }
+                        if (left.get(partition) >= ends.get(partition)) {
+                            left.remove(partition);
+                        }
+                    }
+                    if (readBytes == before) { // offsets without a record, which a compacted topic may end with
+                        left.keySet().removeAll(ofNode.getValue().keySet());
+                    }
+                }
+            }
+        }
+        // Partitions that were not read to their ends are known up to there only.
+        long until = left.keySet().stream().mapToLong(each -> lastTimestamps.getOrDefault(each, Long.MIN_VALUE)).min()
+                .orElse(Long.MAX_VALUE);
+        batches.removeIf(each -> each.records().isEmpty() || each.firstTimestampMs() > until);
+        batches.sort(Comparator.comparingLong(StoredBatch::firstTimestampMs));
+        return new TopicSample(batches, readBytes, !left.isEmpty());
+    }
+
+    /**
+     * Return each partition's first offset since the latest point in time after which there are at least this many
+     * records; the beginnings if there are fewer. Empty partitions are omitted.
+     */
+    private static Map<TopicPartition, Long> startOf(
+            Admin admin, List<TopicPartition> partitions, Map<TopicPartition, Long> ends, long records)
+            throws Exception {
+        Map<TopicPartition, Long> begins = offsets(admin, partitions, OffsetSpec.earliest());
+        Map<TopicPartition, Long> start = begins;
+        if (count(begins, ends) > records) {
+            long newest = answers(admin, partitions, OffsetSpec.maxTimestamp()).values().stream()
+                    .mapToLong(ListOffsetsResultInfo::timestamp).max().orElse(0);
+            long back = 1;
+            start = since(admin, newest - back, begins, ends);
+            while (count(start, ends) < records && back < newest) {
+                back *= LOOK_BACK_FACTOR;
+                start = since(admin, newest - back, begins, ends);
+            }
+            long early = newest - back;
+            long late = newest - back / LOOK_BACK_FACTOR;
+            while (late - early > 1 && count(start, ends) > MOST_TOO_MANY * records) {
+                long between = (early + late) / 2;
+                Map<TopicPartition, Long> found = since(admin, between, begins, ends);
+                if (count(found, ends) < records) {
+                    late = between;
+                } else {
+                    early = between;
+                    start = found;
+                }
+            }
+        }
+        Map<TopicPartition, Long> left = new HashMap<>(start);
+        left.entrySet().removeIf(each -> each.getValue() >= ends.get(each.getKey()));
+        return left;
+    }
+
+    private static Map<TopicPartition, Long> since(
+            Admin admin, long timestampMs, Map<TopicPartition, Long> begins, Map<TopicPartition, Long> ends)
+            throws Exception {
+        Map<TopicPartition, Long> found = offsets(
+                admin, List.copyOf(begins.keySet()), OffsetSpec.forTimestamp(Math.max(timestampMs, 0)));
+        found.replaceAll((partition, offset) -> offset < 0 ? ends.get(partition)
+                : Math.max(offset, begins.get(partition)));
+        return found;
+    }
+
+    /** Return the partitions that have a leader. */
+    static List<TopicPartition> readable(TopicDescription topic) {
+        return topic.partitions().stream().filter(TopicSample::hasLeader)
+                .map(each -> new TopicPartition(topic.name(), each.partition())).toList();
+    }
+
+    private static boolean hasLeader(TopicPartitionInfo partition) {
+        return partition.leader() != null && !partition.leader().isEmpty();
+    }
+
+    private static long count(Map<TopicPartition, Long> from, Map<TopicPartition, Long> ends) {
+        return from.entrySet().stream()
+                .mapToLong(each -> Math.max(0, ends.get(each.getKey()) - each.getValue())).sum();
+    }
+
+    private static Map<Node, Map<TopicPartition, Long>> byLeader(
+            TopicDescription topic, Map<TopicPartition, Long> from) {
+        Map<Integer, Node> leaders = topic.partitions().stream().filter(TopicSample::hasLeader)
+                .collect(Collectors.toMap(TopicPartitionInfo::partition, TopicPartitionInfo::leader));
+        return from.entrySet().stream().collect(Collectors.groupingBy(
+                each -> leaders.get(each.getKey().partition()),
+                Collectors.toMap(Map.Entry::getKey, Map.Entry::getValue)));
+    }
+
+    static Map<TopicPartition, Long> offsets(Admin admin, List<TopicPartition> partitions, OffsetSpec which)
+            throws Exception {
+        Map<TopicPartition, Long> found = new HashMap<>();
+        answers(admin, partitions, which).forEach((partition, answer) -> found.put(partition, answer.offset()));
+        return found;
+    }
+
+    private static Map<TopicPartition, ListOffsetsResultInfo> answers(
+            Admin admin, List<TopicPartition> partitions, OffsetSpec which) throws Exception {
+        var wanted = partitions.stream().collect(Collectors.toMap(Function.identity(), each -> which));
+        return admin.listOffsets(wanted, new ListOffsetsOptions().timeoutMs(TIMEOUT_MS)).all().get();
+    }
+}

@@ -1,0 +1,240 @@
+"""Read the latest batches of topics, by a Java program that uses Kafka's own classes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Annotated, cast
+
+from pydantic import Field
+
+from kafka_pareto.errors import BadInputError, ClusterError
+from kafka_pareto.kafka.client_properties import hidden, read_client_config, secrets_in
+from kafka_pareto.kafka.java import java_environment
+from kafka_pareto.kafka.known_properties import PropertyValue
+from kafka_pareto.settings import Settings
+from kafka_pareto.storage.record import Frozen
+
+_MAIN_CLASS = "io.kafkapareto.audit.TopicAudit"
+_LONGEST_REASON = 1000
+_JAVA_PREFIXES = re.compile(
+    r'Exception in thread "main" |java\.util\.concurrent\.ExecutionException: |([a-z0-9]+\.)+(?=[A-Z])'
+)
+
+
+class Quantiles(Frozen):
+    """Median, 95th percentile and maximum."""
+
+    p50: int
+    p95: int
+    largest: int
+
+
+class Sizes(Frozen):
+    """Sizes of the sampled records and batches, in bytes, and the number of records in a batch."""
+
+    key_bytes: Quantiles
+    value_bytes: Quantiles
+    header_bytes: Quantiles
+    batch_bytes: Quantiles
+    batch_records: Quantiles
+
+
+class Producer(Frozen):
+    """The batches of one producer; those without idempotence count as one, with neither ID nor epoch."""
+
+    id: int | None
+    epoch: int | None
+    is_transactional: bool
+    codecs: tuple[str, ...]
+    batches: int
+    records: int
+    bytes: int
+
+
+class Trial(Frozen):
+    """Sampled records, compressed.
+
+    Attributes:
+        batch_bytes: Size of a batch before compression; 0 for batches as stored.
+        uncompressed_bytes: Size without compression.
+        cpu_ns_per_byte: CPU time of the compression per uncompressed byte.
+    """
+
+    codec: str
+    batch_bytes: int
+    uncompressed_bytes: int
+    bytes: int
+    cpu_ns_per_byte: float
+
+
+class SentBatch(Frozen):
+    """A batch: the time of its last record (ms since 1970), its records, and its size in bytes."""
+
+    last_ms: int
+    records: int
+    bytes: int
+
+
+class Sent(Frozen):
+    """The batches and requests of a topic's producers under some settings."""
+
+    requests: int
+    batches: tuple[SentBatch, ...]
+
+
+class Replay(Frozen):
+    """The sampled records, sent again to Kafka's own accumulator.
+
+    Attributes:
+        fault: Why the batches do not tell what producers did; empty if they do.
+        settings: The settings that explain the stored batches best.
+        stored: The batches as stored.
+        sent: The batches under these settings, and then under each of the requested ones.
+    """
+
+    fault: str
+    settings: dict[str, PropertyValue] = Field(default_factory=dict)
+    stored: tuple[SentBatch, ...] = ()
+    sent: tuple[Sent, ...] = ()
+
+
+class Sample(Frozen):
+    """A topic's latest records.
+
+    Attributes:
+        stored_bytes: Size of the batches, compressed.
+        payload_bytes: Keys, values and headers before compression.
+        keyed: Records with a key.
+        first_ms: Time of the oldest record, in milliseconds since 1970.
+        late: Records older than one before them in their partition, the most by `late_by_ms`.
+        records_day: Records of the last 24 hours, by their times; None if older ones are gone.
+    """
+
+    records: int
+    batches: int
+    stored_bytes: int
+    payload_bytes: int
+    keyed: int
+    first_ms: int
+    last_ms: int
+    late: int
+    late_by_ms: int
+    records_day: int | None
+    sizes: Sizes
+    codecs: dict[str, int]
+    records_of_partition: dict[int, int]
+    producer_count: int
+    producers: tuple[Producer, ...]
+    trials: tuple[Trial, ...]
+    replay: Replay
+
+
+class Topic(Frozen):
+    """A topic.
+
+    Attributes:
+        compression_type: The topic's setting; None without the permission to see it, like `timestamp_type`.
+        read_bytes: What was read of it.
+        is_cut: Whether reading stopped at the limit of bytes or seconds.
+        sample: None if it has no records.
+    """
+
+    topic: str
+    partitions: int
+    replicas: int
+    compression_type: str | None
+    timestamp_type: str | None
+    read_bytes: int
+    is_cut: bool
+    sample: Sample | None
+
+
+class Unread(Frozen):
+    """A topic that could not be read, and Kafka's reason."""
+
+    topic: str
+    error: str
+
+
+class Limits(Frozen):
+    """Limits of what is read of a topic."""
+
+    records: Annotated[int, Field(gt=0)] = 20_000
+    bytes: Annotated[int, Field(gt=0)] = 8 << 20
+    seconds: Annotated[float, Field(gt=0)] = 10.0
+
+
+class TopicReader:
+    """A run of the program: iterate over the topics, in alphabetical order or as named.
+
+    Args:
+        bootstrap_servers: `host:port,…`
+        client_config: A Java `client.properties`; None for a plaintext cluster.
+        topics: All that the user may describe if empty, except Kafka's own.
+        what_if: Producer settings; what a set omits stays as the topic's producers have it.
+
+    Raises:
+        BadInputError: If the client configuration cannot be read.
+        ClusterError: If Java cannot be started, or the cluster cannot be reached.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        client_config: Path | None,
+        topics: Sequence[str],
+        limits: Limits,
+        what_if: Sequence[Mapping[str, PropertyValue]],
+        settings: Settings,
+    ) -> None:
+        self._bootstrap_servers = bootstrap_servers
+        self._settings = settings
+        self._secrets = secrets_in(read_client_config(client_config)) if client_config else []
+        if shutil.which(settings.java) is None:
+            raise BadInputError(f"command not found: {settings.java}; install Java 17 or newer")
+        self._request = {
+            "bootstrap_servers": bootstrap_servers,
+            "client_config": str(client_config.absolute()) if client_config else None,
+            "topics": list(topics),
+            "what_if": [dict(each) for each in what_if],
+            **limits.model_dump(),
+        }
+        self.count = 0
+        """The number of topics, known before the first."""
+
+    def __iter__(self) -> Iterator[Topic | Unread]:
+        tether = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
+        argv = [*tether, self._settings.java, "-Xmx768m", "-cp", f"{self._settings.kafka_jars}/*", _MAIN_CLASS]
+        with (
+            tempfile.TemporaryFile() as log,
+            subprocess.Popen(
+                argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=java_environment()
+            ) as process,
+        ):
+            stdin, stdout = cast(IO[bytes], process.stdin), cast(IO[bytes], process.stdout)
+            try:
+                stdin.write(json.dumps(self._request).encode())
+                stdin.close()
+                first = stdout.readline()
+                if first:
+                    self.count = len(json.loads(first)["topics"])
+                for line in stdout:
+                    told = json.loads(line)
+                    yield (Unread if "error" in told else Topic).model_validate(told)
+                if process.wait():
+                    log.seek(0)
+                    raise ClusterError(self._failure(log.read().decode(errors="replace")))
+            finally:
+                process.kill()
+
+    def _failure(self, log: str) -> str:
+        reasons = [line for line in log.splitlines() if "Exception" in line or "Error" in line]
+        reason = _JAVA_PREFIXES.sub("", " ".join((reasons or [log])[0].split()))[:_LONGEST_REASON]
+        fix = "check the addresses, and whether the cluster needs a client.properties (KAFKA_CONFIG)"
+        return hidden(f"Kafka cluster {self._bootstrap_servers}: {reason}; {fix}", self._secrets)

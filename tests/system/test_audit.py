@@ -1,0 +1,155 @@
+"""The audit before a real broker: it predicts what a producer with other settings then stores, and changes nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from kafka_pareto.audit.audit import audit
+from kafka_pareto.audit.records import AuditReport
+from kafka_pareto.brokers.brokers import Brokers
+from kafka_pareto.errors import BadInputError, ClusterError
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.kafka.java import java_environment
+from kafka_pareto.settings import load_settings
+from kafka_pareto.study.requests import AuditRequest
+from tests.system.broker_fixtures import RunningBrokers
+
+pytestmark = pytest.mark.brokers
+
+RECORDS, RECORDS_S, PARTITIONS = 6_000, 2_000, 6
+OTHER = {"linger.ms": "50", "batch.size": "65536", "compression.type": "zstd"}
+
+
+def send(brokers: Brokers, topic: str, events: Path, **properties: str) -> None:
+    """Send lines of the file at a rate, with Kafka's own load generator."""
+    tool = ["-cp", f"{brokers.settings.kafka_jars}/*", "org.apache.kafka.tools.ProducerPerformance"]
+    what = [
+        "--topic",
+        topic,
+        "--num-records",
+        str(RECORDS),
+        "--payload-file",
+        str(events),
+        "--throughput",
+        str(RECORDS_S),
+    ]
+    how = [f"bootstrap.servers={brokers.bootstrap_servers}", *(f"{name}={value}" for name, value in properties.items())]
+    subprocess.run(
+        [brokers.settings.java, "-Xmx128m", *tool, *what, "--command-property", *how],
+        env=java_environment(),
+        capture_output=True,
+        timeout=120,
+        check=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def brokers(single_broker: RunningBrokers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBrokers]:
+    """A broker with events sent at Kafka's defaults (`audited.now`) and at other settings (`audited.then`)."""
+    random = Random(3)  # noqa: S311
+    events = tmp_path_factory.mktemp("audit") / "events.txt"
+    with events.open("w", encoding="utf-8") as file:
+        for number in range(2000):
+            event = {
+                "id": random.randbytes(12).hex(),
+                "user": random.randrange(5000),
+                "page": f"/shop/{random.randrange(90)}",
+            }
+            file.write(
+                json.dumps({**event, "at": 1_764_400_000_000 + number, "kind": random.choice(["view", "buy"])}) + "\n"
+            )
+    with Cluster(single_broker.bootstrap_servers, None, load_settings()) as cluster:
+        for topic, properties in (("audited.now", {}), ("audited.then", OTHER)):
+            cluster.create_topic(topic, PARTITIONS, 1)
+            send(single_broker, topic, events, **properties)
+        cluster.create_topic("audited.empty", 1, 1)
+        yield single_broker
+        for topic in ("audited.now", "audited.then", "audited.empty"):
+            cluster.delete_topic(topic)
+
+
+def audited(brokers: Brokers, **options: object) -> AuditReport:
+    request = AuditRequest.model_validate({"topics": "audited.now,audited.then,audited.empty", **options})
+    return audit(request, brokers.bootstrap_servers, load_settings())
+
+
+def test_what_other_settings_store_is_predicted_within_five_percent(brokers: RunningBrokers) -> None:
+    what_if = " ".join(f"{name}={value}" for name, value in OTHER.items())
+    found = {each.read.topic: each for each in audited(brokers, what_if=what_if).topics}
+    now, then = found["audited.now"], found["audited.then"]
+    assert now.read.sample is not None
+    assert then.read.sample is not None
+    assert now.prediction is not None
+    assert now.prediction.fault == ""
+
+    (point,) = now.prediction.points
+    assert now.read.sample.records == then.read.sample.records == RECORDS
+    assert point.bytes_per_record == pytest.approx(then.read.sample.stored_bytes / RECORDS, rel=0.05)
+    assert point.records_per_batch == pytest.approx(RECORDS / then.read.sample.batches, rel=0.15)
+    assert point.stored_ratio.value < 0.6
+    assert found["audited.empty"].read.sample is None
+
+
+def test_what_is_read_are_the_producers_records_and_batches(brokers: RunningBrokers) -> None:
+    found = next(each.read for each in audited(brokers).topics if each.read.topic == "audited.then")
+    sample = found.sample
+    assert sample is not None
+    assert (found.partitions, found.replicas, found.compression_type, found.is_cut) == (
+        PARTITIONS,
+        1,
+        "producer",
+        False,
+    )
+    assert sum(sample.records_of_partition.values()) == sample.records_day == RECORDS
+    assert (sample.keyed, list(sample.codecs)) == (0, ["zstd"])
+    assert 2.5 < (sample.last_ms - sample.first_ms) / 1000 < 10
+    (producer,) = sample.producers
+    assert producer.id is not None
+    assert not producer.is_transactional
+    largest = {each.batch_bytes: each for each in sample.trials if each.codec == "zstd"}
+    assert (
+        largest[65536].bytes / largest[65536].uncompressed_bytes
+        < largest[0].bytes / largest[0].uncompressed_bytes * 1.1
+    )
+
+
+def test_an_audit_changes_nothing(brokers: RunningBrokers) -> None:
+    admin = AdminClient({"bootstrap.servers": brokers.bootstrap_servers})
+
+    def state() -> tuple[int, set[str], set[str]]:
+        groups = {each.group_id for each in admin.list_consumer_groups().result().valid}
+        return cluster.end_offset("audited.now"), groups, set(admin.list_topics(timeout=10).topics)
+
+    with Cluster(brokers.bootstrap_servers, None, load_settings()) as cluster:
+        before = state()
+        audited(brokers)
+        assert state() == before
+
+
+def test_few_records_are_the_latest_of_all_partitions(brokers: RunningBrokers) -> None:
+    found = next(each.read.sample for each in audited(brokers, records=500).topics if each.read.topic == "audited.now")
+    whole = next(each.read.sample for each in audited(brokers).topics if each.read.topic == "audited.now")
+    assert found is not None
+    assert whole is not None
+    assert 500 <= found.records < 1200
+    assert found.last_ms == whole.last_ms
+    assert found.first_ms > whole.first_ms + 1000
+
+
+def test_a_topic_that_does_not_exist_is_named(brokers: RunningBrokers) -> None:
+    with pytest.raises(BadInputError, match=r"^topic absent: UnknownTopicOrPartitionException"):
+        audited(brokers, topics="absent")
+    assert [each.topic for each in audited(brokers, topics="absent,audited.empty").unread] == ["absent"]
+
+
+@pytest.mark.long
+def test_a_cluster_that_does_not_answer_is_named() -> None:
+    with pytest.raises(ClusterError, match=r"^Kafka cluster 127\.0\.0\.1:1: TimeoutException: .*check the addresses"):
+        audit(AuditRequest(), "127.0.0.1:1", load_settings())

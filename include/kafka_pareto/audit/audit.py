@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -24,6 +25,8 @@ PREDICTABLE = (
     "compression.zstd.level",
 )
 """The settings that decide what batches hold and how many bytes they take."""
+_BOUNDS = {"linger.ms": (0, 3_600_000), "batch.size": (1, 64 << 20)}
+_MOST_COMBINATIONS = 50
 _USUAL: tuple[dict[str, PropertyValue], ...] = (
     {"compression.type": "lz4"},
     {"compression.type": "zstd"},
@@ -78,8 +81,21 @@ def settings_in(text: str) -> list[dict[str, PropertyValue]]:
             raise BadInputError(f"what-if: {word!r}: must be a setting and its values, like linger.ms=5,60")
         if name not in PREDICTABLE:
             raise BadInputError(f"what-if: {name}: must be one of {', '.join(PREDICTABLE)}")
-        try:
-            values[name] = [typed_value(name, each) for each in listed.split(",")]
-        except ValueError as error:
-            raise BadInputError(f"what-if: {error}") from error
+        if name in values:
+            raise BadInputError(f"what-if: {name}: must not repeat; give its values with commas between them")
+        values[name] = [_checked(name, each) for each in listed.split(",")]
+    if not values or math.prod(map(len, values.values())) > _MOST_COMBINATIONS:
+        raise BadInputError(f"what-if: {text!r}: must be 1 to {_MOST_COMBINATIONS} combinations of settings")
     return [dict(zip(values, each, strict=True)) for each in product(*values.values())]
+
+
+def _checked(name: str, text: str) -> PropertyValue:
+    try:
+        value = typed_value(name, text)
+    except ValueError as error:
+        raise BadInputError(f"what-if: {error}") from error
+    if name in _BOUNDS:
+        least, most = _BOUNDS[name]
+        if not least <= int(value) <= most:
+            raise BadInputError(f"what-if: {name}: {value} must be {least} to {most}")
+    return value

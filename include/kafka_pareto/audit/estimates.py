@@ -58,7 +58,7 @@ class Prediction(Frozen):
 
 
 def predicted(sample: Sample, what_if: Sequence[dict[str, PropertyValue]]) -> Prediction:
-    """Return what each set of settings would store, or why that cannot be told."""
+    """Return what each set of settings would store, or why no prediction is possible."""
     replay = sample.replay
     fault = replay.fault or _misfit(replay)
     if fault:
@@ -70,8 +70,6 @@ def predicted(sample: Sample, what_if: Sequence[dict[str, PropertyValue]]) -> Pr
 
 def _misfit(replay: Replay) -> str:
     """Return by how much the replay of the present settings misses the stored batches; empty if by little."""
-    if not replay.sent:
-        return ""
     again = replay.sent[0].batches
     bytes_off = _bytes(again) / _bytes(replay.stored) - 1
     depth_off = len(replay.stored) / len(again) - 1  # of the same records

@@ -19,6 +19,7 @@ from kafka_pareto.kafka.java import java_environment
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.record import Frozen
+from kafka_pareto.study.options import plain
 
 _MAIN_CLASS = "io.kafkapareto.audit.TopicAudit"
 _LONGEST_REASON = 1000
@@ -92,7 +93,7 @@ class Replay(Frozen):
     """The sampled records, sent again to Kafka's own accumulator.
 
     Attributes:
-        fault: Why the batches do not tell what producers did; empty if they do.
+        fault: Why the batches do not show what producers did; empty if they do.
         settings: The settings that explain the stored batches best.
         stored: The batches as stored.
         sent: The batches under these settings, and then under each of the requested ones.
@@ -225,8 +226,11 @@ class TopicReader:
                 if first:
                     self.count = len(json.loads(first)["topics"])
                 for line in stdout:
-                    told = json.loads(line)
-                    yield (Unread if "error" in told else Topic).model_validate(told)
+                    answer = json.loads(line)
+                    if "error" in answer:
+                        yield Unread(topic=answer["topic"], error=plain(hidden(answer["error"], self._secrets)))
+                    else:
+                        yield Topic.model_validate(answer)
                 if process.wait():
                     log.seek(0)
                     raise ClusterError(self._failure(log.read().decode(errors="replace")))

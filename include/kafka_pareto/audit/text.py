@@ -34,11 +34,13 @@ def _topic_lines(topic: AuditedTopic) -> Iterator[str]:
     if sample is None:
         yield from _row("records", "none")
         return
-    yield from _row("records", _records_text(sample))
+    yield from _row(
+        "records", _records_text(sample) + ("; cut at the limit of bytes or seconds" if read.is_cut else "")
+    )
     yield from _row("sizes", _sizes_text(sample))
     yield from _row("batches", _batches_text(read, sample))
     yield from _row("producers", _producers_text(sample))
-    if text := _order_text(sample):
+    if text := _order_text(read, sample):
         yield from _row("order", text)
     yield from _trial_lines(sample)
     if topic.prediction is not None:
@@ -61,7 +63,7 @@ def _sizes_text(sample: Sample) -> str:
         for name, each in sizes.items()
         if each.largest
     ]
-    return ", ".join(shown) + " bytes"
+    return f"{', '.join(shown)} bytes" if shown else "no key, value or header"
 
 
 def _batches_text(topic: Topic, sample: Sample) -> str:
@@ -89,9 +91,9 @@ def _producers_text(sample: Sample) -> str:
     return ", ".join(parts)
 
 
-def _order_text(sample: Sample) -> str:
+def _order_text(topic: Topic, sample: Sample) -> str:
     counts = sample.records_of_partition.values()
-    mean = sample.records / len(counts)
+    mean = sample.records / topic.partitions
     parts = (
         [f"the fullest partition has {max(counts) / mean:.1f} times the average"] if max(counts) > 1.5 * mean else []
     )
@@ -120,9 +122,9 @@ def _trial_lines(sample: Sample) -> Iterator[str]:
 
 def _prediction_lines(topic: Topic, prediction: Prediction) -> Iterator[str]:
     if prediction.fault:
-        yield from _row("predicted", f"nothing: {prediction.fault}")
+        yield from _row("predicted", f"no prediction: {prediction.fault}")
         return
-    yield from _row("settings", f"the batches look like {settings_text(prediction.present)}")
+    yield from _row("settings", f"inferred from the batches: {settings_text(prediction.present)}")
     yield f"  {'predicted':<{_LABEL}} {'records':>9}{'bytes per':>11}{'stored bytes,':>22}{'saved a day,':>15}"
     yield f"  {'':<{_LABEL}} {'per batch':>9}{'record':>11}{'relative to now':>22}{'all replicas':>15}  with"
     for point in prediction.points:

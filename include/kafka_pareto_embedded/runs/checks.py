@@ -51,7 +51,7 @@ def print_audit(request: AuditRequest, settings: Settings, *, as_json: bool) -> 
     if kafka is None:
         raise BadInputError("the stack is down; name a cluster: KAFKA=host:port,…")
     report = audit(request, kafka, settings, _progress if sys.stderr.isatty() else lambda *_: None)
-    print(report.model_dump_json(indent=2) if as_json else as_typed(audit_text(report)))
+    print(report.model_dump_json(indent=2) if as_json else audit_text(report))
 
 
 def _progress(read: int, of: int) -> None:

@@ -10,6 +10,7 @@ from kafka_pareto.command_line import flag
 from kafka_pareto.study.options import COMMAND_ALIASES, COMMAND_NAMES, MAKE_NAMES
 from kafka_pareto.study.requests import (
     ActiveRequest,
+    AuditRequest,
     DoctorRequest,
     IngestRequest,
     RollBackRequest,
@@ -18,7 +19,7 @@ from kafka_pareto.study.requests import (
 )
 
 PREFIX = "KAFKA_PARETO_OPTION_"
-_MODELS = (RunRequest, RollBackRequest, ActiveRequest, IngestRequest, DoctorRequest, SizingOptions)
+_MODELS = (RunRequest, RollBackRequest, ActiveRequest, IngestRequest, DoctorRequest, AuditRequest, SizingOptions)
 
 
 def called_by_make(environment: Mapping[str, str]) -> bool:
@@ -44,7 +45,7 @@ _AS_TYPED = {"--bootstrap-servers": "--kafka", "--case": "--record-size", "--stu
     if option not in _POSITIONAL
 }
 _NAMED = re.compile(rf"(?<![\w-])({'|'.join(sorted(_AS_TYPED, key=len, reverse=True))})(=yes|=)?(?![\w-])")
-_TARGETS = "run rollback retune active ingest remove-topics doctor sizing up down status clean"
+_TARGETS = "run rollback retune active ingest remove-topics doctor audit sizing up down status clean"
 _COMMAND = re.compile(rf"\bmake ({'|'.join(_TARGETS.split())})(?![\w-])(?: STUDY=(?=\S))?")
 
 

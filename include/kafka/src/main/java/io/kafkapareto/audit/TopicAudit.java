@@ -84,7 +84,7 @@ public final class TopicAudit {
     private ObjectNode describedOrError(String topic) throws Exception {
         try {
             return described(topic);
-        } catch (ExecutionException | org.apache.kafka.common.errors.ApiException failure) {
+        } catch (Exception | OutOfMemoryError failure) { // the other topics are still read
             Throwable cause = failure instanceof ExecutionException ? failure.getCause() : failure;
             return JSON.createObjectNode().put("topic", topic)
                     .put("error", cause.getClass().getSimpleName() + ": " + cause.getMessage());
@@ -95,19 +95,22 @@ public final class TopicAudit {
         TopicDescription topic = admin.describeTopics(
                 List.of(name), new DescribeTopicsOptions().timeoutMs(TIMEOUT_MS)).allTopicNames().get().get(name);
         TopicSample sample = TopicSample.read(admin, reader, topic, limits);
+        String compressionType = setting(name, "compression.type");
         ObjectNode found = JSON.createObjectNode().put("topic", name).put("partitions", topic.partitions().size())
                 .put("replicas", topic.partitions().get(0).replicas().size())
-                .put("compression_type", setting(name, "compression.type"))
+                .put("compression_type", compressionType)
                 .put("timestamp_type", setting(name, "message.timestamp.type"))
                 .put("read_bytes", sample.readBytes()).put("is_cut", sample.isCut());
         if (sample.batches().isEmpty()) {
             return found.putNull("sample");
         }
-        sampled(found.putObject("sample").put("records_day", recordsOfLastDay(topic)), topic, sample.batches());
+        sampled(found.putObject("sample").put("records_day", recordsOfLastDay(topic)), topic, compressionType,
+                sample.batches());
         return found;
     }
 
-    private void sampled(ObjectNode found, TopicDescription topic, List<StoredBatch> batches) throws Exception {
+    private void sampled(
+            ObjectNode found, TopicDescription topic, String compressionType, List<StoredBatch> batches) throws Exception {
         List<StoredBatch.Sent> records = batches.stream().flatMap(each -> each.records().stream()).toList();
         found.put("records", records.size()).put("batches", batches.size())
                 .put("stored_bytes", sum(batches, StoredBatch::bytes))
@@ -127,7 +130,7 @@ public final class TopicAudit {
                 .put("codec", each.codec()).put("batch_bytes", each.batchBytes())
                 .put("uncompressed_bytes", each.uncompressedBytes()).put("bytes", each.bytes())
                 .put("cpu_ns_per_byte", each.cpuNsPerByte()));
-        replay(found.putObject("replay"), topic, batches);
+        replay(found.putObject("replay"), topic, compressionType, batches);
     }
 
     /** Return how many records have a time in the last 24 hours; null if records of that time are deleted. */
@@ -140,7 +143,8 @@ public final class TopicAudit {
         long records = 0;
         for (TopicPartition partition : partitions) {
             long since = dayAgo.get(partition) < 0 ? ends.get(partition) : dayAgo.get(partition);
-            if (since <= begins.get(partition) && begins.get(partition) > 0) {
+            boolean isEmpty = begins.get(partition) >= ends.get(partition);
+            if (since <= begins.get(partition) && begins.get(partition) > 0 && !isEmpty) {
                 return null;
             }
             records += ends.get(partition) - since;
@@ -207,13 +211,19 @@ public final class TopicAudit {
         });
     }
 
-    /** Find the settings that explain the stored batches, and send the records again under others. */
-    private void replay(ObjectNode replay, TopicDescription topic, List<StoredBatch> batches) throws Exception {
+    /**
+     * Find the settings that explain the stored batches, and send the records again under others.
+     *
+     * <p>A broker recompresses if the topic has a codec of its own, whatever the producers' is.
+     */
+    private void replay(ObjectNode replay, TopicDescription topic, String compressionType, List<StoredBatch> batches)
+            throws Exception {
         TopicModel model = new TopicModel(topic, batches);
         replay.put("fault", model.fault());
-        if (!model.fault().isEmpty() || whatIfs.isEmpty()) {
+        if (!model.fault().isEmpty()) {
             return;
         }
+        boolean isRecompressed = compressionType != null && !compressionType.equals("producer");
         Codec present = new Codec(batches.get(batches.size() / 2).codec(), null);
         int batchSize = model.batchSize();
         int lingerMs = model.lingerMs(batchSize, present);
@@ -229,7 +239,7 @@ public final class TopicAudit {
             sent(sent.addObject(), model.send(
                     whatIf.path("batch.size").asInt(batchSize),
                     whatIf.path("linger.ms").asInt(lingerMs),
-                    new Codec(codec, level.isMissingNode() ? null : level.asInt())));
+                    isRecompressed ? present : new Codec(codec, level.isMissingNode() ? null : level.asInt())));
         }
     }
 

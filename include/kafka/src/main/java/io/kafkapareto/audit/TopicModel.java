@@ -27,6 +27,8 @@ final class TopicModel {
     private static final List<Integer> BATCH_SIZES = List.of(
             16384, 32768, 65536, 131072, 262144, 524288, 1048576, 2097152, 4194304);
 
+    private static final long MAX_DISORDER_MS = 1000;
+
     /** A run of records in one partition shorter than this part of a batch shows that someone else chose it. */
     private static final double SHORTEST_RUN = 0.5;
 
@@ -50,9 +52,27 @@ final class TopicModel {
             return "records have no time";
         }
         if (batchesOfProducer.containsKey(RecordBatch.NO_PRODUCER_ID)) {
-            return "producers without idempotence cannot be told apart";
+            return "producers without idempotence share one ID";
+        }
+        if (hasEventTimes()) {
+            return "the records' times are not those of sending: a producer's run backwards";
         }
         return "";
+    }
+
+    /** Return whether a producer's records in a partition run backwards by more than threads of one producer do. */
+    private boolean hasEventTimes() {
+        Map<List<Long>, Long> newest = new HashMap<>();
+        for (StoredBatch batch : batches.stream().sorted(Comparator.comparingLong(StoredBatch::offset)).toList()) {
+            for (StoredBatch.Sent record : batch.records()) {
+                long before = newest.merge(
+                        List.of(batch.producerId(), (long) batch.partition()), record.timestampMs(), Math::max);
+                if (record.timestampMs() < before - MAX_DISORDER_MS) {
+                    return true;
+                }
+            }
+        }
+        return false;
     }
 
     /** Return the smallest batch size that explains the largest batch. */

@@ -1,8 +1,10 @@
 package io.kafkapareto.audit;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
@@ -15,6 +17,7 @@ import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.TopicPartitionInfo;
+import org.apache.kafka.common.errors.LeaderNotAvailableException;
 import org.apache.kafka.common.record.internal.RecordBatch;
 import org.apache.kafka.common.utils.BufferSupplier;
 
@@ -31,28 +34,52 @@ record TopicSample(List<StoredBatch> batches, long readBytes, boolean isCut) {
     private static final int MAX_FETCH_BYTES = 1 << 20;
     private static final int TIMEOUT_MS = 30_000;
     private static final long LOOK_BACK_FACTOR = 4;
-    private static final double MOST_TOO_MANY = 1.2;
+    private static final double MAX_OVERSHOOT = 1.2;
+    private static final double FITTING = 0.7;
+    private static final int MAX_EMPTY_ANSWERS = 3;
 
     /**
-     * What a sample is limited to, per topic.
+     * Limits of a topic's sample.
      *
-     * @param bytes as stored; reading stops with the batches that exceed it
+     * @param bytes as stored; reading stops with the batches that exceed it, and is repeated once
+     * @param seconds for each of the two readings
      */
     record Limits(long records, long bytes, double seconds) {}
 
+    /**
+     * Read the latest records.
+     *
+     * <p>If they exceed the limit of bytes, as many as fit are read anew, since reading begins with the oldest.
+     *
+     * @throws LeaderNotAvailableException if no partition has a leader
+     */
     static TopicSample read(Admin admin, BatchReader reader, TopicDescription topic, Limits limits) throws Exception {
+        if (readable(topic).isEmpty()) {
+            throw new LeaderNotAvailableException("no partition has a leader");
+        }
+        TopicSample first = read(admin, reader, topic, limits, limits.records());
+        long records = first.batches().stream().mapToLong(each -> each.records().size()).sum();
+        if (!first.isCut() || records < 2) {
+            return first;
+        }
+        TopicSample latest = read(admin, reader, topic, limits, (long) (FITTING * records));
+        return new TopicSample(latest.batches(), first.readBytes() + latest.readBytes(), latest.isCut());
+    }
+
+    private static TopicSample read(
+            Admin admin, BatchReader reader, TopicDescription topic, Limits limits, long records) throws Exception {
         long untilNs = System.nanoTime() + (long) (limits.seconds() * 1e9);
-        List<TopicPartition> partitions = readable(topic);
-        Map<TopicPartition, Long> ends = offsets(admin, partitions, OffsetSpec.latest());
-        Map<TopicPartition, Long> left = startOf(admin, partitions, ends, limits.records());
+        Map<TopicPartition, Long> ends = offsets(admin, readable(topic), OffsetSpec.latest());
+        Map<TopicPartition, Long> left = startOf(admin, readable(topic), ends, records);
         int partitionBytes = (int) Math.max(MIN_FETCH_BYTES,
                 Math.min(limits.bytes() / Math.max(left.size(), 1), MAX_FETCH_BYTES));
         Map<TopicPartition, Long> lastTimestamps = new HashMap<>();
+        Map<Node, Integer> emptyAnswers = new HashMap<>();
         List<StoredBatch> batches = new ArrayList<>();
         long readBytes = 0;
         try (BufferSupplier decompression = BufferSupplier.create()) {
-            while (!left.isEmpty() && readBytes < limits.bytes() && System.nanoTime() < untilNs) {
-                for (Map.Entry<Node, Map<TopicPartition, Long>> ofNode : byLeader(topic, left).entrySet()) {
+            for (int round = 0; !left.isEmpty() && readBytes < limits.bytes() && System.nanoTime() < untilNs; round++) {
+                for (Map.Entry<Node, Map<TopicPartition, Long>> ofNode : byLeader(topic, left, round).entrySet()) {
                     var answers = reader.fetch(ofNode.getKey(), topic.topicId(), ofNode.getValue(), partitionBytes);
                     long before = readBytes;
                     for (var answer : answers.entrySet()) {
@@ -60,7 +87,7 @@ record TopicSample(List<StoredBatch> batches, long readBytes, boolean isCut) {
                         for (RecordBatch batch : answer.getValue().batches()) {
                             readBytes += batch.sizeInBytes();
                             left.put(partition, batch.nextOffset());
-                            lastTimestamps.put(partition, batch.maxTimestamp());
+                            lastTimestamps.merge(partition, batch.maxTimestamp(), Math::max);
                             if (!batch.isControlBatch() && batch.baseOffset() < ends.get(partition)) {
                                 batches.add(StoredBatch.of(partition.partition(), batch, decompression));
                             }
@@ -69,14 +96,15 @@ record TopicSample(List<StoredBatch> batches, long readBytes, boolean isCut) {
                             left.remove(partition);
                         }
                     }
-                    if (readBytes == before) { // offsets without a record, which a compacted topic may end with
+                    // A compacted topic may end with offsets that hold no record; a throttled answer is empty, too.
+                    if (readBytes == before && emptyAnswers.merge(ofNode.getKey(), 1, Integer::sum) >= MAX_EMPTY_ANSWERS) {
                         left.keySet().removeAll(ofNode.getValue().keySet());
                     }
                 }
             }
         }
         // Partitions that were not read to their ends are known up to there only.
-        long until = left.keySet().stream().mapToLong(each -> lastTimestamps.getOrDefault(each, Long.MIN_VALUE)).min()
+        long until = left.keySet().stream().filter(lastTimestamps::containsKey).mapToLong(lastTimestamps::get).min()
                 .orElse(Long.MAX_VALUE);
         batches.removeIf(each -> each.records().isEmpty() || each.firstTimestampMs() > until);
         batches.sort(Comparator.comparingLong(StoredBatch::firstTimestampMs));
@@ -103,7 +131,7 @@ record TopicSample(List<StoredBatch> batches, long readBytes, boolean isCut) {
             }
             long early = newest - back;
             long late = newest - back / LOOK_BACK_FACTOR;
-            while (late - early > 1 && count(start, ends) > MOST_TOO_MANY * records) {
+            while (late - early > 1 && count(start, ends) > MAX_OVERSHOOT * records) {
                 long between = (early + late) / 2;
                 Map<TopicPartition, Long> found = since(admin, between, begins, ends);
                 if (count(found, ends) < records) {
@@ -144,13 +172,19 @@ record TopicSample(List<StoredBatch> batches, long readBytes, boolean isCut) {
                 .mapToLong(each -> Math.max(0, ends.get(each.getKey()) - each.getValue())).sum();
     }
 
+    /** Return the partitions by leader; another one comes first in each round, since a broker fills that one first. */
     private static Map<Node, Map<TopicPartition, Long>> byLeader(
-            TopicDescription topic, Map<TopicPartition, Long> from) {
-        Map<Integer, Node> leaders = topic.partitions().stream().filter(TopicSample::hasLeader)
-                .collect(Collectors.toMap(TopicPartitionInfo::partition, TopicPartitionInfo::leader));
-        return from.entrySet().stream().collect(Collectors.groupingBy(
-                each -> leaders.get(each.getKey().partition()),
-                Collectors.toMap(Map.Entry::getKey, Map.Entry::getValue)));
+            TopicDescription topic, Map<TopicPartition, Long> from, int round) {
+        List<TopicPartitionInfo> inOrder = new ArrayList<>(topic.partitions());
+        Collections.rotate(inOrder, -round);
+        Map<Node, Map<TopicPartition, Long>> found = new LinkedHashMap<>();
+        for (TopicPartitionInfo each : inOrder) {
+            TopicPartition partition = new TopicPartition(topic.name(), each.partition());
+            if (from.containsKey(partition)) {
+                found.computeIfAbsent(each.leader(), node -> new LinkedHashMap<>()).put(partition, from.get(partition));
+            }
+        }
+        return found;
     }
 
     static Map<TopicPartition, Long> offsets(Admin admin, List<TopicPartition> partitions, OffsetSpec which)

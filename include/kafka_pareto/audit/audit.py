@@ -45,7 +45,7 @@ def audit(
         ClusterError: If the cluster cannot be reached.
     """
     what_if = settings_in(request.what_if) if request.what_if else list(_USUAL)
-    limits = Limits(records=request.records, bytes=round(request.read_mib * 2**20), seconds=request.seconds)
+    limits = Limits(records=request.records, bytes=math.ceil(request.read_mib * 2**20), seconds=request.seconds)
     reader = TopicReader(kafka, request.kafka_config, request.topics or (), limits, what_if, settings)
     began = time.monotonic()
     topics: list[AuditedTopic] = []

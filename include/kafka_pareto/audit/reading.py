@@ -9,13 +9,13 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Annotated, cast
+from typing import IO, cast
 
 from pydantic import Field
 
 from kafka_pareto.errors import BadInputError, ClusterError
 from kafka_pareto.kafka.client_properties import hidden, read_client_config, secrets_in
-from kafka_pareto.kafka.java import java_environment
+from kafka_pareto.kafka.java import java_environment, tethered
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.record import Frozen
@@ -166,9 +166,9 @@ class Unread(Frozen):
 class Limits(Frozen):
     """Limits of what is read of a topic."""
 
-    records: Annotated[int, Field(gt=0)] = 20_000
-    bytes: Annotated[int, Field(gt=0)] = 8 << 20
-    seconds: Annotated[float, Field(gt=0)] = 10.0
+    records: int
+    bytes: int
+    seconds: float
 
 
 class TopicReader:
@@ -210,12 +210,11 @@ class TopicReader:
         """The number of topics, known before the first."""
 
     def __iter__(self) -> Iterator[Topic | Unread]:
-        tether = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
-        argv = [*tether, self._settings.java, "-Xmx768m", "-cp", f"{self._settings.kafka_jars}/*", _MAIN_CLASS]
+        argv = [self._settings.java, "-Xmx768m", "-cp", f"{self._settings.kafka_jars}/*", _MAIN_CLASS]
         with (
             tempfile.TemporaryFile() as log,
             subprocess.Popen(
-                argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=java_environment()
+                tethered(argv), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=java_environment()
             ) as process,
         ):
             stdin, stdout = cast(IO[bytes], process.stdin), cast(IO[bytes], process.stdout)

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.client_properties import hidden, read_client_config, secrets_in
-from kafka_pareto.kafka.java import QUICK_START, cds_archive, cds_options, java_environment
+from kafka_pareto.kafka.java import QUICK_START, cds_archive, cds_options, java_environment, tethered
 from kafka_pareto.settings import Settings
 
 HELPER = "cluster-helper"
@@ -124,9 +124,8 @@ class ClusterHelper:
         return ClusterError(hidden(message, self._secrets), kafka_error)
 
     def _start(self, helpers_end: socket.socket) -> subprocess.Popen[bytes]:
-        tether = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
         return subprocess.Popen(
-            [*tether, *helper_argv(self._settings.java, self._settings.kafka_jars)],
+            tethered(helper_argv(self._settings.java, self._settings.kafka_jars)),
             stdin=helpers_end.fileno(),
             stdout=helpers_end.fileno(),
             stderr=self._log,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 QUICK_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Duser.language=en")
@@ -21,6 +23,11 @@ def cds_options(jars: Path, program: str) -> list[str]:
     """
     archive = cds_archive(jars, program)
     return [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds*=off"] if archive.is_file() else []
+
+
+def tethered(argv: Sequence[str]) -> list[str]:
+    """Wrap a command to be killed with the thread that starts it, where util-linux's setpriv is available."""
+    return ["setpriv", "--pdeathsig", "KILL", *argv] if shutil.which("setpriv") else list(argv)
 
 
 def java_environment() -> dict[str, str]:

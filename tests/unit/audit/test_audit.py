@@ -1,4 +1,4 @@
-"""What an audit computes and says, from batches written out here."""
+"""Check what an audit computes and says, on batches written out here."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ final class TopicModel {
             return "records have no time";
         }
         if (batchesOfProducer.containsKey(RecordBatch.NO_PRODUCER_ID)) {
-            return "producers without idempotence share one ID";
+            return "producers without idempotence send no ID, so their batches are not separable";
         }
         if (hasEventTimes()) {
             return "the records' times are not those of sending: a producer's run backwards";

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-import jinja2
-
+from kafka_pareto.analysis.html_templates import html_templates
 from kafka_pareto.comparison.records import PartComparison
 from kafka_pareto.comparison.remarks import Remarks, ceiling_rows, ceilings_sentence, share_rows, shown_text
 from kafka_pareto.comparison.rows import PUBLISHED, limit_rows, notes, published_rows
@@ -43,14 +42,7 @@ class PageContext:
 
 def comparison_page(context: PageContext) -> str:
     """Return the page as HTML; all values are escaped."""
-    loaders = [jinja2.PackageLoader("kafka_pareto.comparison"), jinja2.PackageLoader("kafka_pareto.report")]
-    environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader(loaders),  # for the report's style
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = html_templates("kafka_pareto.comparison", "kafka_pareto.report")  # for the report's style
     return environment.get_template("comparison.html.j2").render(
         context=context,
         parts=[_part(context, part) for part in context.parts],

@@ -6,9 +6,9 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
-import jinja2
 import pandas as pd
 
+from kafka_pareto.analysis.html_templates import html_templates
 from kafka_pareto.analysis.wording import joined, role_text, share, value_text
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report import measurement_tables, published_tables
@@ -30,13 +30,7 @@ _PUBLISHED_CASE = "1024"  # record size in bytes of the published study's Figure
 
 def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
     """Return the page as UTF-8 HTML; all values are escaped."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("kafka_pareto.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = html_templates("kafka_pareto.report")
     captions = _captions(evidence.study)
     environment.filters["number"] = _number
     environment.filters["share"] = share

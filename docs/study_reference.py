@@ -249,7 +249,7 @@ def _plural(text: str) -> str:
 def _yaml(value: Any) -> str:
     """Return a value as a study file has it, in one line."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_yaml(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {_yaml(each)}" for key, each in value.items() if each is not None) + "}"
     return str(value)
 
 

@@ -31,7 +31,7 @@ class CampaignKeys:
         return self._of_round(path.format(name), round_number)
 
     frozen_study = partialmethod(_key, "study.yaml")
-    payload = partialmethod(_key, "payload.txt")  # the text to send, if the study names a file
+    payload = partialmethod(_key, "payload.txt")  # the text or records to send, if the study names a file
     plan = partialmethod(_key, "plan.json")  # Plan, CheckPlan
     ceilings = partialmethod(_key, "ceilings.json")  # Ceilings
     fingerprint = partialmethod(_key, "fingerprints/{}.json")  # Fingerprint, by case

@@ -153,6 +153,12 @@ class AuditRequest(Options):
     records: _Count = Field(20_000, description="Records to read of each topic.")
     read_mib: _Amount = Field(8, description="What to read of each topic at most, in MiB.")
     seconds: _Amount = Field(10, description="Time to read each topic at most, in seconds.")
+    storage_price: _Amount | None = Field(None, description="Price per GiB stored for a month, in any currency.")
+    transfer_price: _Amount | None = Field(None, description="Price per GiB sent between availability zones.")
+    study_folder: Path | None = Field(
+        None, description="Write a study of the topic's traffic to this folder, with sampled records."
+    )
+    consent: bool = Field(False, description="Consent: store records of the topic with the study and its campaigns.")
 
 
 class SizingRequest(Options):

@@ -31,8 +31,6 @@ class Study(Section):
     """Names the key that holds the settings that are compared with."""
     baseline_client: ClassVar[ClientName | None] = None
     """Names the client whose settings file that key may name; None if it may not."""
-    text_key: ClassVar[str] = "workload.payload.file"
-    """Names the key that holds the name of `text_file`."""
 
     schema_version: Literal[1]
     kind: str = "tune"
@@ -112,6 +110,11 @@ class Study(Section):
     def text_file(self) -> str | None:
         """Return the file, beside the study's, with the text to send; None if there is none."""
         return None
+
+    @property
+    def text_key(self) -> str:
+        """Return the key that holds the name of `text_file`."""
+        return "workload.payload.file"
 
     def fault_of_text(self, text: str) -> str:
         """Return why the text of `text_file` cannot be sent; empty if it can."""

@@ -27,7 +27,7 @@ AnySection = TypeVar("AnySection", bound=Section)
 _WHOLE_OR_NOT = "int"
 _UNION_TAGS = (
     *("categorical", "integer", "float", _WHOLE_OR_NOT),
-    *("payload_made", "payload_file", "payload_compressible"),
+    *("payload_made", "payload_file", "payload_sampled", "payload_compressible"),
     *("choose_by_name", "choose_by_order", "choose_by_weights"),
     *("testbed_brokers", "testbed_cluster"),
 )

@@ -11,8 +11,11 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 from kafka_pareto.study.faults import BrokerFault, FaultTimes
 from kafka_pareto.study.section import Count, Section
 
+MOST_PRODUCERS = 64
 MadePayload: TypeAlias = Literal["random", "zeros"]
 """Payload made by the load tool: random letters, or zero bytes."""
+Arrival: TypeAlias = Literal["constant", "poisson", "recorded"]
+"""Inter-arrival times at a fixed rate: constant, exponential, or those of the sample."""
 
 
 def _stays_with_the_study(file: str) -> str:
@@ -32,6 +35,15 @@ class PayloadFile(Section):
     file: FileBesideStudy
 
 
+class SampledPayload(Section):
+    """Sends a topic's own records in their order, with their keys, values and headers.
+
+    `sample` is a file in or below the study's folder, as `kafka-pareto audit --study-folder` writes it.
+    """
+
+    sample: FileBesideStudy
+
+
 class CompressiblePayload(Section):
     """Makes records that zlib compresses to about this fraction."""
 
@@ -43,6 +55,8 @@ def _payload_kind(given: Any) -> str | None:
         return "payload_made"
     if isinstance(given, PayloadFile) or (isinstance(given, dict) and "file" in given):
         return "payload_file"
+    if isinstance(given, SampledPayload) or (isinstance(given, dict) and "sample" in given):
+        return "payload_sampled"
     if isinstance(given, CompressiblePayload) or (isinstance(given, dict) and "compressed_fraction" in given):
         return "payload_compressible"
     return None
@@ -51,11 +65,12 @@ def _payload_kind(given: Any) -> str | None:
 Payload = Annotated[
     Annotated[MadePayload, Tag("payload_made")]
     | Annotated[PayloadFile, Tag("payload_file")]
+    | Annotated[SampledPayload, Tag("payload_sampled")]
     | Annotated[CompressiblePayload, Tag("payload_compressible")],
     Discriminator(
         _payload_kind,
         custom_error_type="payload",
-        custom_error_message="must be random, zeros, {file: …} or {compressed_fraction: …}",
+        custom_error_message="must be random, zeros, {file: …}, {sample: …} or {compressed_fraction: …}",
     ),
 ]
 
@@ -87,12 +102,17 @@ class SentTopic(Topic):
 class Workload(SentTopic):
     """Adds the records sent; `keys` is the number of distinct keys, 0 for none.
 
+    The `producers` share all rates. `arrival` sets the inter-arrival times in the part at a fixed rate: `constant`,
+    exponential as from independent senders (`poisson`), or those of the sample scaled to the rate (`recorded`).
+
     `faults` occur one after another in every repetition: a broker that leads a partition is killed (`leader_killed`) or
     stopped (`broker_stopped`). The pause between two is as long as a fault.
     """
 
     payload: Payload = "random"
     keys: Annotated[int, Field(ge=0)] = 0
+    producers: Annotated[int, Field(ge=1, le=MOST_PRODUCERS)] = 1
+    arrival: Arrival = "constant"
     faults: list[BrokerFault] = Field(default_factory=list)
     fault_times: FaultTimes = FaultTimes(at_s=3.0, for_s=10.0)
 
@@ -105,6 +125,12 @@ class ProducerLoad:
     payload: Payload = "random"
     keys: int = 0
     producers: int = 1
+    arrival: Arrival = "constant"
+
+    @property
+    def is_sampled(self) -> bool:
+        """Return whether the payload is a topic's own records."""
+        return isinstance(self.payload, SampledPayload)
 
     @property
     def made_payload(self) -> MadePayload:

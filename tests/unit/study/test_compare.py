@@ -254,6 +254,16 @@ def test_a_protocol_without_a_kind_changes_only_the_keys_it_names() -> None:
     assert changed == default.model_copy(update={"repetitions": 3, "paced": paced})
 
 
+def test_the_fixed_rate_is_described_as_it_is_given() -> None:
+    study = shipped_good("in_twelve_lines")
+    described = study.described_protocol()["at the fixed rate"]
+    assert described.endswith("at 50 % of the part's sustainable reference throughput")
+
+    stated = comparison(protocol={"paced": {"rate_records_s": 1_234_567}})
+    assert stated.protocol.paced.rate_fraction is None
+    assert stated.described_protocol()["at the fixed rate"].endswith("at 1,234,567 records/s")
+
+
 def test_published_numbers_apply_to_the_levels_in_the_files_order() -> None:
     part = shipped_good("grid").part("batching")
     assert part.published == {"latency_p99_ms": [None, 8, None, 12.5, None, None]}

@@ -15,7 +15,7 @@ from kafka_pareto.campaign.records import TimedLoad
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue
 from kafka_pareto.study.quantity import Resolution, Shown
-from kafka_pareto.study.workload import MadePayload
+from kafka_pareto.study.workload import Arrival, MadePayload
 
 _MIB = 1 << 20
 LatencyMs: TypeAlias = Annotated[float, Resolution(methodcaller("latency_resolution_ms"))]
@@ -29,9 +29,10 @@ class LoadRequest:
     """One execution: records, topic, rate and producer properties.
 
     Kafka's tool sends `records`, which include the `warmup_records`; the load generator follows `timed`.
-    `throughput_records_s` limits either; None means as fast as possible. Without a `payload_file` (one record per line)
-    the tool generates the values named by `made_payload`. Each of the load generator's `producers` has its own sending
-    thread; they share all rates.
+    `throughput_records_s` limits either; None means as fast as possible. Without a `payload_file` (one value per line,
+    or sampled records if `is_sampled`) the tool generates the values named by `made_payload`. Each of the load
+    generator's `producers` has its own sending thread; they share all rates. `arrival` sets the inter-arrival times at
+    a fixed rate.
     """
 
     topic: str
@@ -46,6 +47,8 @@ class LoadRequest:
     keys: int = 0
     made_payload: MadePayload = "random"
     producers: int = 1
+    is_sampled: bool = False
+    arrival: Arrival = "constant"
 
     @property
     def client_properties(self) -> Mapping[str, Mapping[str, PropertyValue]]:

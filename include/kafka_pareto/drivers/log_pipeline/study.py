@@ -150,7 +150,6 @@ class LogPipelineStudy(Study):
     """Adds the shop and its load. All parts run on this machine."""
 
     declaration: ClassVar[Driver] = DRIVER
-    text_key: ClassVar[str] = "replay.file"
 
     database: Literal["mariadb", "sqlite"] = "mariadb"
     senders: Count = 3
@@ -208,6 +207,11 @@ class LogPipelineStudy(Study):
     def text_file(self) -> str | None:
         """Return the replayed log, if any."""
         return self.replay.file if self.replay else None
+
+    @property
+    def text_key(self) -> str:
+        """Return the key that holds the name of `text_file`."""
+        return "replay.file"
 
     def fault_of_text(self, text: str) -> str:
         """Return why the log cannot be replayed (malformed line, or too short for the run); empty if it can."""

@@ -163,6 +163,8 @@ def request_for(
         keys=load.keys,
         made_payload=load.made_payload,
         producers=load.producers,
+        is_sampled=load.is_sampled,
+        arrival=load.arrival,
     )
 
 

@@ -28,12 +28,11 @@ from kafka_pareto.study.identifiers import MOST_RECORD_SIZE_BYTES
 from kafka_pareto.study.quantity import Value, Values
 from kafka_pareto.study.setting import BROKER_SETTINGS, Setting, client_settings
 from kafka_pareto.study.topic_study import conditions_of
-from kafka_pareto.study.workload import CompressiblePayload, Payload, ProducerLoad, SentTopic
+from kafka_pareto.study.workload import MOST_PRODUCERS, CompressiblePayload, Payload, ProducerLoad, SentTopic
 
 PRODUCERS = "producers"
 PAYLOAD = "payload"
 TOPIC_SETTINGS = ("topic_partitions", "replication_factor", "min_insync_replicas")
-_MOST_PRODUCERS = 64
 _PAYLOADS: dict[str, Payload] = {
     "random": "random",
     "text": CompressiblePayload(compressed_fraction=0.3),
@@ -41,7 +40,7 @@ _PAYLOADS: dict[str, Payload] = {
 }
 _LOAD_SETTINGS = (
     Setting(RECORD_SIZE, 1024, "load", least=1, most=MOST_RECORD_SIZE_BYTES),
-    Setting(PRODUCERS, 1, "load", least=1, most=_MOST_PRODUCERS),
+    Setting(PRODUCERS, 1, "load", least=1, most=MOST_PRODUCERS),
     Setting(PAYLOAD, "random", "load", choices=tuple(_PAYLOADS)),
 )
 SETTINGS: dict[str, Setting] = {
@@ -147,10 +146,14 @@ class CompareProducer(Compare, ProducerStudy):
         protocol, described = self.protocol, super().described_protocol()
         if protocol.seconds is not None:
             described["unthrottled"] = f"for {protocol.seconds:g} s, after {protocol.warmup_seconds:g} s of warm-up"
-        if protocol.paced is not None and protocol.paced.seconds is not None:
+        if (paced := protocol.paced) is not None and paced.seconds is not None:
+            rate = (
+                f"{paced.rate_records_s:,.0f} records/s"
+                if paced.rate_records_s is not None
+                else f"{(paced.rate_fraction or 0) * 100:.0f} % of the part's sustainable reference throughput"
+            )
             described["at the fixed rate"] = (
-                f"for {protocol.paced.seconds:g} s, after {protocol.paced.warmup_seconds or 0:g} s of warm-up, at "
-                f"{protocol.paced.rate_fraction * 100:.0f} % of the part's sustainable reference throughput"
+                f"for {paced.seconds:g} s, after {paced.warmup_seconds or 0:g} s of warm-up, at {rate}"
             )
         topic = self.workload
         described["topic"] = (
@@ -171,7 +174,10 @@ class CompareProducer(Compare, ProducerStudy):
             return given
         default = _PROTOCOL.model_dump(exclude_none=True)
         if isinstance(protocol.get("paced"), dict):
-            protocol = {**protocol, "paced": {**default["paced"], **protocol["paced"]}}
+            paced = default["paced"] | protocol["paced"]
+            if "rate_records_s" in protocol["paced"] and "rate_fraction" not in protocol["paced"]:
+                del paced["rate_fraction"]
+            protocol = {**protocol, "paced": paced}
         return {**given, "protocol": {**default, **protocol}}
 
     @model_validator(mode="after")

@@ -40,12 +40,24 @@ _PORTIONS_ON_DISK = 4
 _ASSUMED_STEADY_MIB_S = 200.0
 
 
-def require_in_time(study: ProducerStudy) -> None:
-    """Refuse a plan whose bursts exceed their timeout.
+def require_possible_loads(study: ProducerStudy) -> None:
+    """Refuse a plan whose bursts exceed their timeout, or whose stated rate exceeds the limit.
 
     Raises:
         PlanError: With both numbers and the fix.
     """
+    limit_mib_s, paced = study.throughput_limit_mib_s(), study.protocol.paced
+    if limit_mib_s is not None and paced is not None and paced.rate_records_s is not None:
+        bytes_each = max(
+            study.load_of(case, study.baseline_configuration(case)).record_size_bytes for case in study.cases
+        )
+        needed_mib_s = paced.rate_records_s * bytes_each / _MIB
+        if needed_mib_s > limit_mib_s:
+            raise PlanError(
+                f"protocol.paced.rate_records_s: {paced.rate_records_s:,.0f} records of {bytes_each:,} bytes are "
+                f"{needed_mib_s:.3g} MiB/s, but at most {limit_mib_s:g} MiB/s are allowed; raise the limit, or lower "
+                "the rate"
+            )
     slowest_s = max(_load_s(study, case) for case in study.cases)
     if slowest_s >= study.protocol.timeout_s:
         raise PlanError(
@@ -106,7 +118,8 @@ def largest_heap_mib(study: ProducerStudy) -> int:
     if not isinstance(study, Compare):
         buffers = study.varied_factors.get(_BUFFER)
         largest = {_BUFFER: max(map(int, buffers.extremes()))} if isinstance(buffers, NumericFactor) else {}
-        return _heap_mib({**study.properties(study.baseline_configuration()), **largest}, 1)
+        producers = study.load_of(study.cases[0], study.baseline_configuration()).producers
+        return _heap_mib({**study.properties(study.baseline_configuration()), **largest}, producers)
     return max(
         _heap_mib(study.properties(configuration), study.load_of(case, configuration).producers)
         for case in study.cases
@@ -124,8 +137,15 @@ def bytes_of_a_repetition(study: ProducerStudy, case: str) -> int:
     """Return the bytes of one repetition: of a burst its records, else the most its time allows."""
     if study.protocol.records is not None:
         return study.protocol.records * study.largest_record_bytes(case)
-    mib_s = study.throughput_limit_mib_s() or _ASSUMED_STEADY_MIB_S
-    return round(_sending_s(study.protocol) * mib_s * _MIB)
+    bytes_s = (study.throughput_limit_mib_s() or _ASSUMED_STEADY_MIB_S) * _MIB
+    unthrottled_s, paced_s, paced = study.protocol.unthrottled_s, study.protocol.paced_s, study.protocol.paced
+    if paced is None:
+        return round(unthrottled_s * bytes_s)
+    record_bytes = study.largest_record_bytes(case)
+    paced_bytes_s = min(paced.rate_of(bytes_s / record_bytes) * record_bytes, bytes_s)
+    if paced.seconds is None:  # Kafka's tool sends everything at the fixed rate
+        return round(unthrottled_s * paced_bytes_s)
+    return round(unthrottled_s * bytes_s + paced_s * paced_bytes_s)
 
 
 def bytes_on_disk(repetition_bytes: int) -> int:
@@ -142,15 +162,6 @@ def bytes_in_topic(topic: SentTopic, repetition_bytes: int) -> int:
     return min(most_bytes, round(topic.retained_gib * _GIB) + 2 * segment_bytes(topic) * topic.topic_partitions)
 
 
-def _sending_s(protocol: ProducerProtocol) -> float:
-    """Return the sending of a repetition sized by time in unthrottled seconds: no fixed rate exceeds its share."""
-    if protocol.paced is None:
-        return protocol.unthrottled_s
-    if protocol.paced.seconds is None:
-        return protocol.unthrottled_s * protocol.paced.rate_fraction
-    return protocol.unthrottled_s + protocol.paced_s * protocol.paced.rate_fraction
-
-
 def warms_up(study: ProducerStudy, case: str) -> bool:
     """Return whether the reference is sent until its rate stops rising, before a part's first repetition."""
     return study.own_brokers is not None and study.protocol.seconds is not None and not study.varies_brokers(case)
@@ -160,6 +171,7 @@ def _sizing_loads_s(protocol: ProducerProtocol) -> list[float]:
     """Return the seconds of sending in each load that sizes a case's repetitions, on a warm cluster."""
     if protocol.seconds is None:
         return []
+    has_ramp = protocol.paced is not None and protocol.paced.rate_fraction is not None
     guesses = 0 if protocol.load_tool == "load_generator" else 1
     pace = [PACE_WARMUP_S + PACE_S] * (guesses + 1 + FLAT_LOADS)
-    return pace + [RAMP_WARMUP_S + RAMP_STEP_S] * (len(RAMP_FRACTIONS) if protocol.paced else 0)
+    return pace + [RAMP_WARMUP_S + RAMP_STEP_S] * (len(RAMP_FRACTIONS) if has_ramp else 0)

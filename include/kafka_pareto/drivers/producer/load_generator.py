@@ -137,7 +137,7 @@ def generator_options(request: LoadRequest, timed: TimedLoad, settle_s: float = 
     """List the generator's own options, without its file of producer properties."""
     options = ["--topic", request.topic, "--record-size", str(request.record_size_bytes), "--keys", str(request.keys)]
     if request.payload_file is not None:
-        options += ["--payload-file", str(request.payload_file)]
+        options += ["--sample" if request.is_sampled else "--payload-file", str(request.payload_file)]
     elif request.made_payload != "random":
         options += ["--payload", request.made_payload]
     if request.producers != 1:
@@ -148,7 +148,8 @@ def generator_options(request: LoadRequest, timed: TimedLoad, settle_s: float = 
         options += ["--settle-seconds", str(settle_s)]
     options += ["--warmup-seconds", str(timed.warmup_s), "--seconds", str(timed.seconds)]
     options += ["--paced-warmup-seconds", str(timed.paced_warmup_s), "--paced-seconds", str(timed.paced_seconds)]
-    return [*options, "--paced-rate", str(timed.paced_rate_records_s)]
+    options += ["--paced-rate", str(timed.paced_rate_records_s)]
+    return options if request.arrival == "constant" else [*options, "--arrival", request.arrival]
 
 
 def load_result(ended: Execution, timed: TimedLoad, producers: int = 1) -> LoadResult:

@@ -16,7 +16,7 @@ import numpy as np
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.study.workload import CompressiblePayload, Payload, PayloadFile, ProducerLoad
+from kafka_pareto.study.workload import CompressiblePayload, Payload, PayloadFile, ProducerLoad, SampledPayload
 
 PAYLOAD_BYTES = 8 << 20
 _MAX_LINES = 100_000
@@ -106,7 +106,7 @@ class PayloadFiles:
         self._made: dict[tuple[str, int], Path] = {}
 
     def file_of(self, load: ProducerLoad) -> Path | None:
-        """Return the file with the load's records, one per line; None if the load tool makes its own.
+        """Return the file with the load's values, one per line, or the sample; None if the load tool makes its own.
 
         Raises:
             BadInputError: If records of this size cannot be compressed that well.
@@ -115,15 +115,19 @@ class PayloadFiles:
             return None
         key = (repr(load.payload), load.record_size_bytes)
         if key not in self._made:
-            corpus = None
-            if isinstance(load.payload, PayloadFile):
-                corpus = self._campaign.store.get(self._campaign.keys.payload()).decode()
-            rng = np.random.default_rng([self._campaign.study.seed, load.record_size_bytes])
-            lines = payload_lines(load.payload, load.record_size_bytes, corpus, rng)
             file = self._folder / f"records-{len(self._made)}.txt"
-            file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            file.write_text(self._records(load.payload, load.record_size_bytes), encoding="utf-8")
             self._made[key] = file
         return self._made[key]
+
+    def _records(self, payload: PayloadFile | SampledPayload | CompressiblePayload, record_size_bytes: int) -> str:
+        corpus = None
+        if not isinstance(payload, CompressiblePayload):
+            corpus = self._campaign.store.get(self._campaign.keys.payload()).decode()
+            if isinstance(payload, SampledPayload):
+                return corpus
+        rng = np.random.default_rng([self._campaign.study.seed, record_size_bytes])
+        return "\n".join(payload_lines(payload, record_size_bytes, corpus, rng)) + "\n"
 
 
 @contextmanager

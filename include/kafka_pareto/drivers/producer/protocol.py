@@ -17,15 +17,30 @@ _HOLDS_FOR = {
 
 
 class Paced(Section):
-    """Adds a part at `rate_fraction` of the baseline's capacity, which a ramp finds before the campaign.
+    """Adds a part at a fixed rate: `rate_records_s`, or `rate_fraction` of the baseline's capacity.
+
+    A ramp finds the capacity before the campaign.
 
     The load generator sends it for `seconds`, after the unthrottled phase. Kafka's tool sends everything at this rate
     and takes no `seconds`.
     """
 
-    rate_fraction: Annotated[float, Field(gt=0, le=1)]
+    rate_fraction: Annotated[float, Field(gt=0, le=1)] | None = None
+    rate_records_s: Annotated[float, Field(ge=1)] | None = None
     warmup_seconds: Annotated[float, Field(ge=0)] | None = None
     seconds: Annotated[float, Field(gt=0)] | None = None
+
+    @model_validator(mode="after")
+    def _one_rate(self) -> Self:
+        if (self.rate_fraction is None) == (self.rate_records_s is None):
+            raise ValueError("give one of rate_fraction and rate_records_s")
+        return self
+
+    def rate_of(self, capacity_records_s: float) -> float:
+        """Return the rate, in records per second, for a baseline of this capacity; at least 1."""
+        if self.rate_records_s is not None:
+            return self.rate_records_s
+        return max(capacity_records_s * (self.rate_fraction or 0.0), 1.0)
 
 
 class ProducerProtocol(Protocol):
@@ -73,9 +88,9 @@ class ProducerProtocol(Protocol):
     def _tool_can_do_it(self) -> Self:
         generator = self.load_tool == "load_generator"
         if generator and (self.paced is None or self.paced.seconds is None or self.kind != "steady"):
-            raise ValueError("load_generator needs kind steady, paced.rate_fraction and paced.seconds")
+            raise ValueError("load_generator needs kind steady, a rate in paced, and paced.seconds")
         if not generator and self.paced is not None and (self.paced.seconds or self.paced.warmup_seconds):
-            raise ValueError("kafka_perf_test sends a whole repetition at the fixed rate; set paced.rate_fraction only")
+            raise ValueError("kafka_perf_test sends a whole repetition at the fixed rate; set the rate of paced only")
         if self.jvm == "warm" and self.kind != "steady":
             raise ValueError("jvm warm needs kind steady; cold_burst measures the start of a fresh JVM")
         if self.jvm == "warm" and not generator:

@@ -12,7 +12,7 @@ from kafka_pareto.campaign.records import Plan, Sizing
 from kafka_pareto.drivers.common.systems import open_system
 from kafka_pareto.drivers.producer.attempt import load_setting, request_for
 from kafka_pareto.drivers.producer.ceilings import keep_ceilings
-from kafka_pareto.drivers.producer.cost import cost_of, largest_heap_mib, require_in_time
+from kafka_pareto.drivers.producer.cost import cost_of, largest_heap_mib, require_possible_loads
 from kafka_pareto.drivers.producer.payload import payload_text
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.drivers.producer.study import ProducerStudy
@@ -37,9 +37,9 @@ class ProducerRuntime(DriverRuntime):
         """Open the study's cluster; brokers of its own start only for the measurement.
 
         Raises:
-            PlanError: If a load of the study would not end before its timeout.
+            PlanError: If a load of the study would not end before its timeout, or exceeds the limit.
         """
-        require_in_time(ProducerStudy.of(study))
+        require_possible_loads(ProducerStudy.of(study))
         return open_system(study, settings, lambda: largest_heap_mib(ProducerStudy.of(study)))
 
     def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting:

@@ -75,15 +75,18 @@ def _new_sizing(protocol: ProducerProtocol, baseline: _BaselineLoads) -> Sizing:
     log.info("maximum rate of the baseline: %.0f records/s", pace_records_s)
     if protocol.paced is None:
         return _sized_by_records(protocol.warmup_seconds, protocol.seconds, pace_records_s, limit_records_s)
-    ramp = baseline.ramp(pace_records_s)
-    capacity_records_s = capacity_of(ramp)
-    rate_records_s = max(capacity_records_s * protocol.paced.rate_fraction, 1.0)
-    log.info(
-        "sustainable throughput of the baseline: %.0f records/s (%s); fixed rate: %.0f records/s",
-        capacity_records_s,
-        ", ".join(f"{step.asked_records_s:.0f} {'sustained' if step.sustained else 'not sustained'}" for step in ramp),
-        rate_records_s,
-    )
+    ramp = [] if protocol.paced.rate_fraction is None else baseline.ramp(pace_records_s)
+    capacity_records_s = capacity_of(ramp) if ramp else None
+    rate_records_s = protocol.paced.rate_of(capacity_records_s or 0.0)
+    if ramp:
+        log.info(
+            "sustainable throughput of the baseline: %.0f records/s (%s)",
+            capacity_records_s,
+            ", ".join(
+                f"{step.asked_records_s:.0f} {'sustained' if step.sustained else 'not sustained'}" for step in ramp
+            ),
+        )
+    log.info("fixed rate: %.0f records/s", rate_records_s)
     found = {"capacity_records_s": capacity_records_s, "ramp": ramp}
     if protocol.paced.seconds is None:
         sizing = _sized_by_records(protocol.warmup_seconds, protocol.seconds, rate_records_s, rate_records_s)
@@ -229,6 +232,8 @@ class _BaselineLoads:
             keys=self._load.keys,
             made_payload=self._load.made_payload,
             producers=self._load.producers,
+            is_sampled=self._load.is_sampled,
+            arrival=self._load.arrival,
         )
 
 

@@ -28,8 +28,9 @@ from kafka_pareto.study.factors import CategoricalFactor, Configuration, Factor
 from kafka_pareto.study.faults import BrokerFault, FaultTimes
 from kafka_pareto.study.identifiers import MOST_RECORD_SIZE_BYTES
 from kafka_pareto.study.objectives import ObjectiveName
+from kafka_pareto.study.sampled_records import mean_record_bytes
 from kafka_pareto.study.tune import Tune
-from kafka_pareto.study.workload import PayloadFile, ProducerLoad, Workload
+from kafka_pareto.study.workload import PayloadFile, ProducerLoad, SampledPayload, Workload
 
 
 # The driver's class comes first: its protocol overrides the common one.
@@ -100,10 +101,27 @@ class TuneProducer(ProducerStudy, Tune):
             return self
         if self.workload.keys:
             raise ValueError("workload.keys needs protocol.load_tool load_generator; kafka_perf_test sends no keys")
+        if self.workload.producers > 1 or self.workload.arrival != "constant":
+            raise ValueError("workload.producers and workload.arrival need protocol.load_tool load_generator")
+        if isinstance(self.workload.payload, SampledPayload):
+            raise ValueError(
+                "workload.payload.sample needs protocol.load_tool load_generator; kafka_perf_test sends values alone"
+            )
         if self.workload.payload == "zeros":
             raise ValueError(
                 "workload.payload zeros needs protocol.load_tool load_generator; kafka_perf_test sends letters"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _sample_is_sent_as_it_is(self) -> Self:
+        if isinstance(self.workload.payload, SampledPayload):
+            if self.workload.keys:
+                raise ValueError("workload.keys: must be 0 with workload.payload.sample, whose records have their own")
+            if len(self.record_sizes_bytes) > 1:
+                raise ValueError("record_sizes_bytes: must be one with workload.payload.sample, the mean size")
+        elif self.workload.arrival == "recorded":
+            raise ValueError("workload.arrival recorded needs workload.payload.sample, which has the times")
         return self
 
     @model_validator(mode="after")
@@ -154,7 +172,8 @@ class TuneProducer(ProducerStudy, Tune):
 
     def load_of(self, case: str, configuration: Configuration) -> ProducerLoad:  # noqa: ARG002
         """Return the load of this case, the same for every configuration."""
-        return ProducerLoad(int(case), self.workload.payload, self.workload.keys)
+        workload = self.workload
+        return ProducerLoad(int(case), workload.payload, workload.keys, workload.producers, workload.arrival)
 
     def baseline_configuration(self, case: str = "") -> Configuration:  # noqa: ARG002
         """Return the baseline's value of each factor; Kafka's default if it names none."""
@@ -197,9 +216,29 @@ class TuneProducer(ProducerStudy, Tune):
         return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
 
     def text_file(self) -> str | None:
-        """Return the file that records are cut from; None if the study names none."""
+        """Return the file with the records, or with the text to cut them from; None if the study names none."""
         payload = self.workload.payload
+        if isinstance(payload, SampledPayload):
+            return payload.sample
         return payload.file if isinstance(payload, PayloadFile) else None
+
+    @property
+    def text_key(self) -> str:
+        """Return the key that holds the name of `text_file`."""
+        is_sampled = isinstance(self.workload.payload, SampledPayload)
+        return "workload.payload.sample" if is_sampled else super().text_key
+
+    def fault_of_text(self, text: str) -> str:
+        """Return why the text of `text_file` cannot be sent; empty if it can."""
+        if not isinstance(self.workload.payload, SampledPayload):
+            return super().fault_of_text(text)
+        try:
+            mean = mean_record_bytes(text)
+        except ValueError as error:
+            return str(error)
+        if self.record_sizes_bytes == [mean]:
+            return ""
+        return f"a record has {mean} bytes on average, so record_sizes_bytes must be [{mean}]"
 
     def derived_features(self) -> list[Feature]:
         """List the records per batch, if the study varies the batch size and wants them."""

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from kafka_pareto.campaign.records import Plan
-from kafka_pareto.drivers.producer.cost import require_in_time
+from kafka_pareto.drivers.producer.cost import RAMP_FRACTIONS, RAMP_STEP_S, RAMP_WARMUP_S, require_possible_loads
 from kafka_pareto.drivers.producer.runtime import ProducerRuntime
 from kafka_pareto.errors import PlanError
 from kafka_pareto.measurement.cost import describe_plan, plan_campaign, plan_check
@@ -134,7 +134,17 @@ def test_bursts_that_take_longer_than_the_timeout_are_refused_with_both_numbers(
     study = altered("paper", {"throughput_limit_mib_s": 0.5})
 
     with pytest.raises(PlanError, match=r"0\.5 MiB/s .* takes 125 s, but protocol\.timeout_s is 120 s"):
-        require_in_time(study)
+        require_possible_loads(study)
+
+
+def test_a_stated_rate_above_the_limit_is_refused_with_both_numbers():
+    generator = {"kind": "steady", "load_tool": "load_generator", "seconds": 2.0, "records": None}
+    generator |= {"throughput_limit_mib_s": 20.0, "paced": {"rate_records_s": 4096, "seconds": 2.0}}
+    allowed = altered("quick", generator, record_sizes_bytes=[5120])
+    require_possible_loads(allowed)
+
+    with pytest.raises(PlanError, match=r"4,096 records of 8,192 bytes are 32 MiB/s, but at most 20 MiB/s are allowed"):
+        require_possible_loads(altered("quick", generator, record_sizes_bytes=[1024, 8192]))
 
 
 def test_a_paced_repetition_is_planned_to_send_its_fraction_of_the_limit():
@@ -145,6 +155,21 @@ def test_a_paced_repetition_is_planned_to_send_its_fraction_of_the_limit():
     ramp_gib = 5 * 5 * 2.5 * 100 / 1024
     pilots_gib = 5 * 4 * 4.0 * 100 / 1024
     assert halved.sent_gib - ramp_gib - pilots_gib == pytest.approx((unthrottled.sent_gib - pilots_gib) / 2)
+
+
+def test_a_stated_rate_counts_by_its_records_and_without_a_ramp():
+    generator = {"kind": "steady", "load_tool": "load_generator", "seconds": 2.0, "records": None}
+    generator |= {"throughput_limit_mib_s": 100.0, "timeout_s": 200.0}
+    one = {"record_sizes_bytes": [1024]}
+    few = planned(altered("quick", generator | {"paced": {"rate_records_s": 1, "seconds": 30.0}}, **one))
+    many = planned(altered("quick", generator | {"paced": {"rate_records_s": 1024, "seconds": 30.0}}, **one))
+    most = planned(altered("quick", generator | {"paced": {"rate_records_s": 1e9, "seconds": 30.0}}, **one))
+    share = planned(altered("quick", generator | {"paced": {"rate_fraction": 1.0, "seconds": 30.0}}, **one))
+
+    ramp_s = len(RAMP_FRACTIONS) * (RAMP_WARMUP_S + RAMP_STEP_S)
+    assert many.sent_gib - few.sent_gib == pytest.approx(many.repetitions * 30 * (1 - 1 / 1024) / 1024, rel=1e-3)
+    assert share.sent_gib - most.sent_gib == pytest.approx(ramp_s * 100 / 1024)
+    assert many.duration_s < share.duration_s
 
 
 def test_one_factor_at_a_time_is_planned_from_the_feasible_levels_of_each_record_size():

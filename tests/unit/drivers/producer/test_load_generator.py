@@ -103,6 +103,16 @@ def test_made_payloads_several_producers_and_time_to_write_back_are_no_options_o
         assert option not in usual
 
 
+def test_a_sample_and_its_arrivals_are_options_of_their_own():
+    asked = generator_options(
+        request(TIMED, payload_file=Path("orders.jsonl"), is_sampled=True, arrival="recorded"), TIMED
+    )
+
+    assert asked[asked.index("--sample") + 1] == "orders.jsonl"
+    assert asked[-2:] == ["--arrival", "recorded"]
+    assert "--payload-file" not in asked
+
+
 def test_the_waits_of_several_producers_are_those_of_all_their_threads():
     content = json.loads(BOTH_PARTS)
     content["parts"][0] |= {"sending_s": 1.0, "elapsed_s": 1.2}

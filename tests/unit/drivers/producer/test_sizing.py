@@ -100,6 +100,16 @@ def test_kafkas_tool_gets_the_number_of_records_the_baseline_sends_in_the_time(t
     assert all(request.warmup_records == request.records // 4 for request in requests)
 
 
+def test_a_stated_rate_needs_no_ramp(tmp_path: Path):
+    paced = {"rate_records_s": 700.0, "warmup_seconds": 0.5, "seconds": 3.0}
+    sizing, requests = sized(campaign_of(tmp_path, GENERATOR | {"paced": paced}))
+
+    assert sizing.timed is not None
+    assert (sizing.timed.paced_rate_records_s, sizing.capacity_records_s, sizing.ramp) == (700.0, None, [])
+    assert sizing.records == pytest.approx(4 * 4400 + 3.5 * 700, abs=2)
+    assert all(request.timed is not None and not request.timed.paced_seconds for request in requests)
+
+
 def test_kafkas_tool_sends_all_of_a_paced_repetition_at_the_fraction_of_the_capacity(tmp_path: Path):
     protocol = {"kind": "steady", "seconds": 4.0, "warmup_seconds": 2.0, "paced": {"rate_fraction": 0.5}}
     sizing, requests = sized(campaign_of(tmp_path, protocol))

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -59,24 +60,30 @@ public final class LoadGenerator {
     }
 
     static ObjectNode onCluster(Namespace options) throws IOException {
-        int recordSize = options.getInt("record_size");
-        int keys = options.getInt("keys");
-        Payloads payloads = options.getString("payload").equals(ZEROS)
-                ? Payloads.zeros(recordSize, keys)
-                : new Payloads(options.getString("payload_file"), recordSize, keys);
         Properties properties = CommandLine.producerProperties(options.getString("command_config"));
         return new LoadGenerator(
-                options.getString("topic"), payloads, () -> new KafkaProducer<>(properties), MonotonicClock.SYSTEM,
-                WriteBack::settle)
+                options.getString("topic"), payloads(options), () -> new KafkaProducer<>(properties),
+                MonotonicClock.SYSTEM, WriteBack::settle)
                 .load(options);
+    }
+
+    private static Payloads payloads(Namespace options) throws IOException {
+        int recordSize = options.getInt("record_size");
+        int keys = options.getInt("keys");
+        if (options.getString("sample") != null) {
+            return Payloads.sampled(SampledRecords.read(Path.of(options.getString("sample"))));
+        }
+        return options.getString("payload").equals(ZEROS)
+                ? Payloads.zeros(recordSize, keys)
+                : new Payloads(options.getString("payload_file"), recordSize, keys);
     }
 
     /** Send both parts; skip the second if the first fails. */
     ObjectNode load(Namespace options) {
         ObjectNode result = JSON.createObjectNode();
         ArrayNode parts = result.putArray("parts");
-        List<Payloads> records =
-                IntStream.range(0, options.getInt("producers")).mapToObj(payloads::from).toList();
+        int count = options.getInt("producers");
+        List<Payloads> records = IntStream.range(0, count).mapToObj(each -> payloads.of(each, count)).toList();
         boolean failed = false;
         if (options.getDouble("seconds") > 0) {
             Pace pace = new Pace(options.getDouble("max_rate"), false);
@@ -87,11 +94,20 @@ public final class LoadGenerator {
             if (options.getDouble("settle_seconds") > 0 && !parts.isEmpty()) {
                 result.set("write_back", settle(options.getDouble("settle_seconds")));
             }
-            Pace pace = new Pace(options.getDouble("paced_rate"), true);
+            Pace pace = new Pace(options.getDouble("paced_rate"), true)
+                    .withArrivals(arrivals(options.getString("arrival")));
             parts.add(run(
                     pace, records, options.getDouble("paced_warmup_seconds"), options.getDouble("paced_seconds")));
         }
         return result;
+    }
+
+    private Arrivals arrivals(String name) {
+        return switch (name) {
+            case Arrivals.POISSON -> Arrivals.poisson();
+            case Arrivals.RECORDED -> payloads.arrivals();
+            default -> Arrivals.constant();
+        };
     }
 
     private ObjectNode settle(double limitSeconds) {
@@ -155,6 +171,8 @@ public final class LoadGenerator {
         contents.addArgument("--payload").choices("random", ZEROS).setDefault("random")
                 .help("content of the values: random letters, or zero bytes");
         contents.addArgument("--payload-file").help("one value per line, sent cyclically");
+        contents.addArgument("--sample")
+                .help("sampled records, sent cyclically with their keys and headers");
         parser.addArgument("--keys").type(Integer.class).setDefault(0).help("number of distinct keys; 0 for none");
         parser.addArgument("--producers").type(Integer.class).choices(Arguments.range(1, 1_000)).setDefault(1)
                 .help("number of producers, each with a sending thread; they share all rates");
@@ -168,6 +186,8 @@ public final class LoadGenerator {
         parser.addArgument("--paced-warmup-seconds").type(Double.class).setDefault(0.0);
         parser.addArgument("--paced-seconds").type(Double.class).setDefault(0.0).help("duration at the fixed rate");
         parser.addArgument("--paced-rate").type(Double.class).setDefault(1.0).help("records per second");
+        parser.addArgument("--arrival").choices(Arrivals.NAMES).setDefault(Arrivals.CONSTANT)
+                .help("inter-arrival times at the fixed rate: equal, exponential, or as in the sample");
         return parser;
     }
 }

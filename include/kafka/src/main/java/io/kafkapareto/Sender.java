@@ -71,11 +71,12 @@ final class Sender implements AutoCloseable {
     /** Send from {@code startedNs} until the records or the time run out, or a record fails; then flush. */
     void send(long startedNs, double seconds) {
         long cpuBeforeNs = THREADS.getCurrentThreadCpuTime();
+        Pace slots = pace.scaledTo(seconds);
         attempted = 0;
         while (attempted < pace.records(seconds)
                 && clock.nanoTime() - startedNs < pace.longestNs(seconds)
                 && !outcomes.failed()) {
-            long slotNs = startedNs + pace.offsetNs(attempted);
+            long slotNs = startedNs + slots.offsetNs(attempted);
             clock.waitUntil(slotNs);
             long sentNs = clock.nanoTime();
             long dueNs = pace.fixed() ? slotNs : sentNs;

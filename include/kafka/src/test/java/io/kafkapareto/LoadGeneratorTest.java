@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.function.Predicate;
+import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import net.sourceforge.argparse4j.inf.ArgumentParserException;
@@ -111,6 +112,18 @@ class LoadGeneratorTest {
         assertEquals(1.993, part.get("sending_s").asDouble(), 1e-9);
         assertEquals(3_000, part.get("latency_us").get("p50").asDouble(), 3);
         assertEquals(3_000, part.get("latency_us").get("max").asDouble(), 3);
+    }
+
+    @Test
+    void recordsArriveAtRandomIfAskedAndAtTheSameRate() throws Exception {
+        PacedProducer producer = new PacedProducer(clock, index -> 0);
+        JsonNode part = onlyPart(producer, "--paced-seconds 20 --paced-rate 100 --arrival poisson");
+        long[] atMs = calledMs(producer);
+        double squaresOfGaps = IntStream.range(1, 2_000).mapToDouble(at -> Math.pow(atMs[at] - atMs[at - 1], 2)).sum();
+
+        assertEquals(2_000, part.get("acknowledged").asLong());
+        assertEquals(20_000, atMs[1_999], 100);
+        assertEquals(2, squaresOfGaps / 2_000 / 100, 0.3); // in squares of the mean gap, 10 ms; 1 at equal intervals
     }
 
     @Test

@@ -62,6 +62,16 @@ class PaceTest {
     }
 
     @Test
+    void aPatternOfArrivalsKeepsTheRate() {
+        Pace pace = new Pace(500, true).withArrivals(Arrivals.recorded(LongStream.of(0, 0, 30, 40))).scaledTo(0.02);
+
+        assertEquals(10, pace.records(0.02));
+        assertEquals(0, pace.offsetNs(1));
+        assertEquals(SECOND_NS / 50, pace.offsetNs(10), 2);
+        assertEquals(pace.offsetNs(3), pace.shareOf(1, 2).offsetNs(1));
+    }
+
+    @Test
     void aCeilingPlansNoNumberOfRecordsAndIsSharedAsWell() {
         Pace share = new Pace(100, false).shareOf(1, 2);
 

@@ -19,6 +19,7 @@ import java.util.stream.IntStream;
 import java.util.zip.Deflater;
 import java.util.zip.DeflaterOutputStream;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.header.internals.RecordHeader;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,6 +32,14 @@ class PayloadsTest {
 
     private static List<ProducerRecord<byte[], byte[]>> next(Payloads payloads, int count) {
         return IntStream.range(0, count).mapToObj(each -> payloads.next("load")).toList();
+    }
+
+    private static List<String> values(List<ProducerRecord<byte[], byte[]>> records) {
+        return records.stream().map(record -> text(record.value())).toList();
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
     }
 
     private static String text(byte[] bytes) {
@@ -136,9 +145,35 @@ class PayloadsTest {
     }
 
     @Test
+    void sampledRecordsAreSentInTheirOrderWithKeysAndHeaders() {
+        List<SampledRecords.Sampled> sample = IntStream.range(0, 5)
+                .mapToObj(each -> new SampledRecords.Sampled(each, each == 3 ? null : bytes("k" + each), bytes("v" + each),
+                        List.of(new RecordHeader("h", bytes("h" + each)))))
+                .toList();
+        List<ProducerRecord<byte[], byte[]>> sent = next(Payloads.sampled(sample), 6);
+
+        for (int at = 0; at < 6; at++) {
+            ProducerRecord<byte[], byte[]> record = sent.get(at);
+            int from = at % 5;
+            assertEquals("v" + from, text(record.value()));
+            assertEquals(from == 3 ? null : "k" + from, record.key() == null ? null : text(record.key()));
+            assertEquals("h" + from, text(record.headers().lastHeader("h").value()));
+        }
+    }
+
+    @Test
+    void producersShareASampleAsTheyShareTheRate() {
+        Payloads sample = Payloads.sampled(IntStream.range(0, 5)
+                .mapToObj(each -> new SampledRecords.Sampled(each, null, bytes("v" + each), List.of())).toList());
+
+        assertEquals(List.of("v0", "v2", "v4", "v1"), values(next(sample.of(0, 2), 4)));
+        assertEquals(List.of("v1", "v3", "v0", "v2"), values(next(sample.of(1, 2), 4)));
+    }
+
+    @Test
     void anotherProducerSendsTheSameRecordsFromWhereItIsToldOnAndDisturbsNoOther() throws IOException {
         Payloads first = new Payloads(file("a\nb\nc\n"), 1, 2);
-        Payloads third = first.from(2);
+        Payloads third = first.of(2, 3);
 
         assertEquals(List.of("c", "a"), next(third, 2).stream().map(record -> text(record.value())).toList());
         assertEquals(List.of("a", "b"), next(first, 2).stream().map(record -> text(record.value())).toList());

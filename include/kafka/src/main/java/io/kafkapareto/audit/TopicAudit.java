@@ -5,8 +5,10 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kafkapareto.CommandLine;
+import io.kafkapareto.SampledRecords;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -19,6 +21,8 @@ import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.DescribeTopicsOptions;
 import org.apache.kafka.clients.admin.ListTopicsOptions;
 import org.apache.kafka.clients.admin.OffsetSpec;
@@ -40,11 +44,13 @@ public final class TopicAudit {
     private static final int MOST_PRODUCERS = 100;
     private static final int TIMEOUT_MS = 15_000;
     private static final long DAY_MS = 24 * 3600 * 1000L;
+    private static final long MAX_SAMPLE_FILE_BYTES = 12L << 20;
 
     private final Admin admin;
     private final BatchReader reader;
     private final TopicSample.Limits limits;
     private final JsonNode whatIfs;
+    private final Path sampleFile;
 
     private TopicAudit(Admin admin, BatchReader reader, JsonNode request) {
         this.admin = admin;
@@ -52,6 +58,7 @@ public final class TopicAudit {
         limits = new TopicSample.Limits(request.get("records").asLong(), request.get("bytes").asLong(),
                 request.get("seconds").asDouble());
         whatIfs = request.get("what_if");
+        sampleFile = request.hasNonNull("sample_file") ? Path.of(request.get("sample_file").asText()) : null;
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -95,18 +102,31 @@ public final class TopicAudit {
         TopicDescription topic = admin.describeTopics(
                 List.of(name), new DescribeTopicsOptions().timeoutMs(TIMEOUT_MS)).allTopicNames().get().get(name);
         TopicSample sample = TopicSample.read(admin, reader, topic, limits);
-        String compressionType = setting(name, "compression.type");
+        Config settings = settings(name);
+        String compressionType = value(settings, "compression.type");
         ObjectNode found = JSON.createObjectNode().put("topic", name).put("partitions", topic.partitions().size())
                 .put("replicas", topic.partitions().get(0).replicas().size())
                 .put("compression_type", compressionType)
-                .put("timestamp_type", setting(name, "message.timestamp.type"))
+                .put("timestamp_type", value(settings, "message.timestamp.type"))
+                .put("min_insync_replicas", value(settings, "min.insync.replicas"))
+                .put("retention_ms", value(settings, "retention.ms"))
                 .put("read_bytes", sample.readBytes()).put("is_cut", sample.isCut());
         if (sample.batches().isEmpty()) {
             return found.putNull("sample");
         }
         sampled(found.putObject("sample").put("records_day", recordsOfLastDay(topic)), topic, compressionType,
                 sample.batches());
+        if (sampleFile != null) {
+            SampledRecords.write(sampleFile, inOrderOfTime(sample.batches()), MAX_SAMPLE_FILE_BYTES);
+        }
         return found;
+    }
+
+    private static List<SampledRecords.Sampled> inOrderOfTime(List<StoredBatch> batches) {
+        return batches.stream().flatMap(batch -> batch.records().stream())
+                .map(each -> new SampledRecords.Sampled(each.timestampMs(), each.key(), each.value(), List.of(each.headers())))
+                .sorted(Comparator.comparingLong(SampledRecords.Sampled::timestampMs))
+                .toList();
     }
 
     private void sampled(
@@ -152,13 +172,18 @@ public final class TopicAudit {
         return records;
     }
 
-    private String setting(String topic, String name) throws Exception {
+    private Config settings(String topic) throws InterruptedException {
         ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
         try {
-            return admin.describeConfigs(List.of(resource)).all().get().get(resource).get(name).value();
+            return admin.describeConfigs(List.of(resource)).all().get().get(resource);
         } catch (ExecutionException notPermitted) {
-            return null;
+            return new Config(List.of());
         }
+    }
+
+    private static String value(Config settings, String name) {
+        ConfigEntry entry = settings.get(name);
+        return entry == null ? null : entry.value();
     }
 
     private static void sizes(ObjectNode found, List<StoredBatch> batches, List<StoredBatch.Sent> records) {

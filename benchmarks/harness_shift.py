@@ -150,29 +150,41 @@ def measure(store_folder: Path, blocks: int, configurations: int) -> None:
 
 def report(measured: pd.DataFrame) -> list[str]:
     """Return the table of differences: a ratio of means with its 95 % interval, over blocks of both versions."""
-    counted = measured[measured.counts.astype(bool)]
-    whole = counted.groupby(["series", "block", "configuration_id"]).version.transform("nunique") == len(VERSIONS)
-    counted = counted[whole]
+    counted = in_both(measured[measured.counts.astype(bool)], "version")
     commits = {version: rows["commit"].iloc[0] for version, rows in counted.groupby("version")}
     blocks = counted.groupby(["series", "block"]).ngroups
     lines = [
         f"{commits['present']} against {commits['other']}: {blocks} blocks of {counted.configuration_id.nunique()} "
         f"configurations, {len(counted):,} repetitions; {(~measured.counts.astype(bool)).sum()} do not count",
         "",
-        "| | change of the mean | 95 % interval | CV of each configuration, median: other, present |",
+    ]
+    return lines + changes(counted, "version", VERSIONS)
+
+
+def in_both(repetitions: pd.DataFrame, way: str) -> pd.DataFrame:
+    """Return the repetitions whose configuration was measured in both ways in their block."""
+    both = repetitions.groupby(["series", "block", "configuration_id"])[way].transform("nunique") == 2
+    return repetitions[both]
+
+
+def changes(counted: pd.DataFrame, way: str, ways: tuple[str, str]) -> list[str]:
+    """Return a table of changes from the first way to the second, over blocks measured in both."""
+    first, second = ways
+    lines = [
+        f"| | change of the mean | 95 % interval | CV of each configuration, median: {first}, {second} |",
         "|---|---|---|---|",
     ]
     for column, label in MEASURES.items():
         values = counted.assign(value=pd.to_numeric(counted[column]))
         # Each configuration has the same weight, whatever its level.
         values["scaled"] = values.value / values.groupby("configuration_id").value.transform("mean")
-        by_block = values.pivot_table(index=["series", "block"], columns="version", values="scaled", aggfunc="mean")
-        change = paired_tests.mean_change(by_block["other"].to_numpy(), by_block["present"].to_numpy())
-        groups = values.groupby(["version", "configuration_id"]).value
-        cv = (groups.std() / groups.mean()).groupby("version").median()
+        by_block = values.pivot_table(index=["series", "block"], columns=way, values="scaled", aggfunc="mean")
+        change = paired_tests.mean_change(by_block[first].to_numpy(), by_block[second].to_numpy())
+        groups = values.groupby([way, "configuration_id"]).value
+        cv = (groups.std() / groups.mean()).groupby(way).median()
         lines.append(
             f"| {label} | {change.change_fraction:+.1%} | {change.low_fraction:+.1%} to {change.high_fraction:+.1%} | "
-            f"{cv['other']:.2f}, {cv['present']:.2f} |"
+            f"{cv[first]:.2f}, {cv[second]:.2f} |"
         )
     return lines
 

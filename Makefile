@@ -68,7 +68,7 @@ remove-topics: setup ## delete topics left behind by campaigns: [KAFKA=… KAFKA
 doctor: setup ## check a cluster against a guide: [KAFKA=… KAFKA_CONFIG=…] [TOPIC=…] [PRODUCER=…]
 	@$(STACK) doctor
 
-audit: setup ## describe topics, predict other settings: [TOPICS=…] [WHAT_IF='linger.ms=5,60']
+audit: setup ## describe topics, predict settings: [TOPICS=…] [WHAT_IF=…] [STUDY_FOLDER=…]
 	@$(STACK) audit
 
 sizing: setup ## size a cluster: RECORDS_S=… RECORD_SIZE=… [REPLICATION=…] [BROKERS=…] …

@@ -248,12 +248,13 @@ def doctor(options: Callable[[], DoctorRequest], as_json: AsJson = False) -> Non
     epilog=_ends(
         "audit --kafka broker:9092 --topics orders,payments",
         "audit --kafka broker:9092 --what-if 'linger.ms=5,60 compression.type=zstd'",
+        "audit --kafka broker:9092 --topics orders --study-folder my-studies --yes",
     ),
     rich_help_panel=_CHECK,
 )
 @command_options(AuditRequest, "audit")
 def audit(options: Callable[[], AuditRequest], as_json: AsJson = False) -> None:
-    """Describe the traffic of topics, and what other producer settings would store. Read-only, without a load."""
+    """Describe the traffic of topics, and what other producer settings would store. Changes nothing on the cluster."""
     with clear_errors(as_json):
         request = options()
         from kafka_pareto_embedded.runs.checks import print_audit  # noqa: PLC0415

@@ -26,10 +26,11 @@ export const EMBEDDED = globalThis.self !== globalThis.top;
 
 export const link = (href, text) => el("a", { href, target: EMBEDDED ? null : "_blank", rel: "noopener" }, text);
 
-/** Links to the sibling page, the doctor and, unless embedded in Airflow, to Airflow. */
+/** Links to the sibling page, to doctor and audit and, unless embedded in Airflow, to Airflow. */
 export const siteLinks = (href, text) => [
   el("a", { href }, text),
   el("a", { href: "doctor" }, "Doctor"),
+  el("a", { href: "audit" }, "Audit"),
   EMBEDDED ? null : el("a", { href: "../" }, "Airflow"),
 ];
 

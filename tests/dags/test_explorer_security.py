@@ -56,6 +56,7 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
         for study in ("there", "moved", "early"):
             (folder / "studies" / f"{study}.yaml").write_text("cluster: {name: berlin}")
         _write_moved_studies(store)
+        store.put("there/b1/payload.txt", b"records of a topic")
         purge_cached_app()
         yield TestClient(create_app(), base_url="http://127.0.0.1", follow_redirects=False)
 
@@ -163,7 +164,15 @@ def test_only_clusters_with_readable_dags_are_listed(
     for name, expected in (("campaigns", campaigns), ("comparisons", comparisons)):
         listed = airflow.get(f"/kafka-pareto/api/{name}", headers=headers).json()
         assert {each["campaign"] for each in listed} == expected
-    assert (airflow.get("/kafka-pareto/doctor", headers=headers).status_code == 403) == (user == "berliner")
+    for page in ("doctor", "audit"):
+        assert (airflow.get(f"/kafka-pareto/{page}", headers=headers).status_code == 403) == (user == "berliner")
+
+
+def test_the_records_that_a_study_sends_are_shown_to_nobody(airflow: TestClient) -> None:
+    for user in ("berliner", "reader"):
+        address = "/kafka-pareto/api/campaigns/there/b1/artifacts/payload.txt"
+        answer = airflow.get(address, headers=headers_of(airflow, user))
+        assert (answer.status_code, "are not shown" in answer.text) == (404, True)
 
 
 def test_who_may_read_the_dag_sees_the_page_and_its_campaigns(airflow: TestClient) -> None:
@@ -181,16 +190,17 @@ def test_comparisons_have_a_page_of_their_own_and_are_no_campaigns_of_the_pareto
     assert [each["study"] for each in listed] == ["compared"]
 
 
-def test_the_doctors_page_gives_the_error_if_it_cannot_examine(
-    airflow: TestClient, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("page", ["doctor", "audit"])
+def test_a_page_that_cannot_inspect_the_cluster_gives_the_error(
+    airflow: TestClient, monkeypatch: pytest.MonkeyPatch, page: str
 ) -> None:
-    assert "then reload this page" in airflow.get("/kafka-pareto/doctor").text
+    assert "then reload this page" in airflow.get(f"/kafka-pareto/{page}").text
     headers = headers_of(airflow, "reader")
-    answer = airflow.get("/kafka-pareto/doctor", headers=headers)
+    answer = airflow.get(f"/kafka-pareto/{page}", headers=headers)
     assert answer.status_code == 404
     assert "this installation has no cluster" in answer.text
     monkeypatch.setenv("KAFKA_PARETO_BOOTSTRAP_SERVERS", "<b>:1")
-    answer = airflow.get("/kafka-pareto/doctor", headers=headers)
+    answer = airflow.get(f"/kafka-pareto/{page}", headers=headers)
     assert answer.status_code == 503
     assert "could not be inspected" in answer.text
     assert "<b>" not in answer.text

@@ -69,6 +69,7 @@ def test_the_explorer_and_everything_it_leads_to(
         page,
         [
             f"{root}doctor",
+            f"{root}audit",
             *(f"{root}#study={tuned.study}&campaign={tuned.campaign}&size={size}" for size in sizes),
             *(f"{root}comparisons#study={beside.study}&campaign={beside.campaign}&part={part}" for part in parts),
         ],

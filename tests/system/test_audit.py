@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
 import pytest
+import yaml
 from confluent_kafka.admin import AdminClient
 
 from kafka_pareto.audit.audit import audit
+from kafka_pareto.audit.reading import Sample
 from kafka_pareto.audit.records import AuditReport
 from kafka_pareto.brokers.brokers import Brokers
+from kafka_pareto.campaign.records import Sizing, TimedLoad
+from kafka_pareto.drivers.common.load_tool import LoadRequest
+from kafka_pareto.drivers.producer.load_generator import LoadGenerator
 from kafka_pareto.errors import BadInputError, ClusterError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.kafka.java import java_environment
 from kafka_pareto.settings import load_settings
 from kafka_pareto.study.requests import AuditRequest
 from tests.system.broker_fixtures import RunningBrokers
+from tests.system.steps import StepRunner
 
 pytestmark = pytest.mark.brokers
 
@@ -149,6 +156,82 @@ def test_a_topic_that_does_not_exist_is_named(brokers: RunningBrokers) -> None:
     with pytest.raises(BadInputError, match=r"^topic absent: UnknownTopicOrPartitionException"):
         audited(brokers, topics="absent")
     assert [each.topic for each in audited(brokers, topics="absent,audited.empty").unread] == ["absent"]
+
+
+def sample_of(brokers: Brokers, topic: str) -> Sample:
+    (found,) = audited(brokers, topics=topic).topics
+    assert found.read.sample is not None
+    return found.read.sample
+
+
+def codecs_by_size(sample: Sample, batch_bytes: int = 65536) -> list[str]:
+    """The codecs in order of the bytes they leave."""
+    return [
+        each.codec
+        for each in sorted(sample.trials, key=lambda each: each.bytes / each.uncompressed_bytes)
+        if each.batch_bytes == batch_bytes
+    ]
+
+
+@pytest.fixture(scope="module")
+def traffic(brokers: RunningBrokers, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The study of `audited.now`, its sample beside it."""
+    folder = tmp_path_factory.mktemp("traffic")
+    report = audited(brokers, topics="audited.now", study_folder=folder, consent=True)
+    assert report.study is not None
+    return Path(report.study)
+
+
+def test_sampled_records_are_sent_again_as_they_were(brokers: RunningBrokers, traffic: Path) -> None:
+    timed = TimedLoad(
+        warmup_s=0.0, seconds=0.0, paced_warmup_s=0.0, paced_seconds=RECORDS / RECORDS_S, paced_rate_records_s=RECORDS_S
+    )
+    load = LoadRequest(
+        topic="audited.again",
+        record_size_bytes=100,
+        properties={"linger.ms": 20},
+        timeout_s=60.0,
+        timed=timed,
+        payload_file=traffic.with_suffix(".jsonl"),
+        is_sampled=True,
+        arrival="recorded",
+    )
+    with Cluster(brokers.bootstrap_servers, None, load_settings()) as cluster:
+        cluster.create_topic(load.topic, PARTITIONS, 1)
+        try:
+            result = LoadGenerator(brokers.bootstrap_servers, None, load_settings()).run(load)
+            now, again = sample_of(brokers, "audited.now"), sample_of(brokers, load.topic)
+        finally:
+            cluster.delete_topic(load.topic)
+
+    assert result.records_sent == RECORDS
+    assert again.payload_bytes == now.payload_bytes
+    assert again.sizes.value_bytes == now.sizes.value_bytes
+    assert again.last_ms - again.first_ms == pytest.approx(1000 * RECORDS / RECORDS_S, abs=1000)  # starts late
+    assert codecs_by_size(again) == codecs_by_size(now)
+
+
+@pytest.mark.studies
+def test_the_study_of_a_topics_traffic_measures_with_its_records(
+    brokers: RunningBrokers, traffic: Path, tmp_path: Path
+) -> None:
+    steps = StepRunner(tmp_path, brokers)
+    content = yaml.safe_load(traffic.read_text())
+    content["design"]["configurations"] = 1
+    content["protocol"] |= {"seconds": 0.5, "warmup_seconds": 0.2, "noise_repetitions": 0}
+    (steps.studies / traffic.name).write_text(yaml.safe_dump(content))
+    shutil.copy(traffic.with_suffix(".jsonl"), steps.studies)
+    (case,) = map(str, content["record_sizes_bytes"])
+    steps.manifest("design", traffic.stem)
+    steps.manifest("measure", traffic.stem, "--case", case)
+
+    campaign = steps.campaign(traffic.stem)
+    assert campaign.read_record(campaign.keys.sizing(case), Sizing).capacity_records_s is None
+    repetitions = campaign.read_repetitions(campaign.keys.measurements(case))
+    assert repetitions
+    for each in repetitions:
+        assert each.outcome == "valid"
+        assert each.number("paced_rate_records_s") == pytest.approx(RECORDS_S, rel=0.1)
 
 
 @pytest.mark.long

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from itertools import product
+from pathlib import Path
 
-from kafka_pareto.audit.estimates import predicted
+from kafka_pareto.audit.estimates import Prices, month_cost_of_daily_byte, predicted
 from kafka_pareto.audit.reading import Limits, Topic, TopicReader, Unread
 from kafka_pareto.audit.records import AuditedTopic, AuditReport
-from kafka_pareto.errors import BadInputError
+from kafka_pareto.audit.traffic_study import TrafficStudy
+from kafka_pareto.errors import BadInputError, ConsentError
 from kafka_pareto.kafka.known_properties import PropertyValue, typed_value
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.requests import AuditRequest
@@ -36,27 +38,77 @@ _USUAL: tuple[dict[str, PropertyValue], ...] = (
 
 
 def audit(
-    request: AuditRequest, kafka: str, settings: Settings, progress: Callable[[int, int], None] = lambda *_: None
+    request: AuditRequest,
+    kafka: str,
+    settings: Settings,
+    progress: Callable[[int, int], None] = lambda *_: None,
+    longest_s: float = math.inf,
 ) -> AuditReport:
-    """Read the topics' latest batches, and predict other settings; `progress` takes topics read and in all.
+    """Read the topics' latest batches, and predict other settings.
+
+    With a folder for a study, the topic's sampled records are kept there.
+
+    Args:
+        request: What to read and predict.
+        kafka: `host:port,…`
+        settings: Those of the installation.
+        progress: Takes the number of topics read, and of all.
+        longest_s: Seconds after which the remaining topics are not read.
 
     Raises:
         BadInputError: If an option is invalid, or no topic can be read.
+        ConsentError: If records would be kept without consent.
         ClusterError: If the cluster cannot be reached.
     """
     what_if = settings_in(request.what_if) if request.what_if else list(_USUAL)
+    if request.study_folder is None:
+        return _audited(request, kafka, settings, what_if, progress, longest_s)
+    study = TrafficStudy(request.study_folder, _only_topic(request))
+    with study.files():
+        report = _audited(request, kafka, settings, what_if, progress, longest_s, study.sample)
+        study.write(report.topics[0], kafka, report.at)
+    return report.model_copy(update={"study": str(study.file)})
+
+
+def _only_topic(request: AuditRequest) -> str:
+    topics = request.topics or []
+    if len(topics) != 1:
+        raise BadInputError("STUDY_FOLDER: needs exactly one topic; name it with TOPICS")
+    if not request.consent:
+        raise ConsentError(
+            f"a study would keep records of topic {topics[0]} in {request.study_folder}, and each of its campaigns and "
+            "checks a copy in its store; if you may do that, add CONSENT=yes"
+        )
+    return topics[0]
+
+
+def _audited(
+    request: AuditRequest,
+    kafka: str,
+    settings: Settings,
+    what_if: Sequence[dict[str, PropertyValue]],
+    progress: Callable[[int, int], None],
+    longest_s: float,
+    sample_file: Path | None = None,
+) -> AuditReport:
     limits = Limits(records=request.records, bytes=math.ceil(request.read_mib * 2**20), seconds=request.seconds)
-    reader = TopicReader(kafka, request.kafka_config, request.topics or (), limits, what_if, settings)
+    reader = TopicReader(kafka, request.kafka_config, request.topics or (), limits, what_if, settings, sample_file)
+    prices = _prices(request)
     began = time.monotonic()
     topics: list[AuditedTopic] = []
     unread: list[Unread] = []
-    for each in reader:
+    for number, each in enumerate(reader, start=1):
         if isinstance(each, Topic):
             prediction = predicted(each.sample, what_if) if each.sample else None
-            topics.append(AuditedTopic(read=each, prediction=prediction))
+            cost = month_cost_of_daily_byte(each, prices) if prices else None
+            topics.append(AuditedTopic(read=each, prediction=prediction, month_cost_of_daily_byte=cost))
         else:
             unread.append(each)
-        progress(len(topics) + len(unread), reader.count)
+        progress(number, len(reader.topics))
+        if time.monotonic() - began > longest_s:
+            too_late = f"the time limit of {longest_s:g} s was reached"
+            unread += [Unread(topic=name, error=too_late) for name in reader.topics[number:]]
+            break
     if unread and not topics:
         raise BadInputError("; ".join(f"topic {each.topic}: {each.error}" for each in unread))
     return AuditReport(
@@ -65,7 +117,14 @@ def audit(
         seconds=time.monotonic() - began,
         topics=tuple(sorted(topics, key=lambda each: -each.saved_bytes_day)),
         unread=tuple(unread),
+        prices=prices,
     )
+
+
+def _prices(request: AuditRequest) -> Prices | None:
+    if request.storage_price is None and request.transfer_price is None:
+        return None
+    return Prices(stored_gib_month=request.storage_price or 0.0, between_zones_gib=request.transfer_price or 0.0)
 
 
 def settings_in(text: str) -> list[dict[str, PropertyValue]]:

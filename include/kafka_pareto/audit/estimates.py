@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kafka_pareto.analysis.student import student_critical
-from kafka_pareto.audit.reading import Replay, Sample, Sent, SentBatch
+from kafka_pareto.audit.reading import Replay, Sample, Sent, SentBatch, Topic
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.storage.record import Frozen
 
@@ -16,6 +16,10 @@ _BLOCKS = 20
 _CONFIDENCE = 0.95
 _MOST_BYTES_OFF = 0.05
 _MOST_DEPTH_OFF = 0.2
+_DAY_MS = 24 * 3600 * 1000
+_DAYS_OF_MONTH = 30.4
+_PRODUCERS_IN_OTHER_ZONES = 2 / 3
+_GIB = 1 << 30
 
 
 class Estimate(Frozen):
@@ -43,6 +47,13 @@ class Point(Frozen):
     saved_bytes_day: Estimate | None
 
 
+class Prices(Frozen):
+    """Prices in any currency: per GiB stored for a month, and per GiB sent between availability zones."""
+
+    stored_gib_month: float = 0.0
+    between_zones_gib: float = 0.0
+
+
 class Prediction(Frozen):
     """Results for other settings.
 
@@ -66,6 +77,22 @@ def predicted(sample: Sample, what_if: Sequence[dict[str, PropertyValue]]) -> Pr
     present, *others = replay.sent
     points = [_point(sample, present, sent, changed) for sent, changed in zip(others, what_if, strict=True)]
     return Prediction(fault="", present=replay.settings, points=tuple(points))
+
+
+def month_cost_of_daily_byte(topic: Topic, prices: Prices) -> float | None:
+    """Return the cost per month of one more byte a day in a topic's batches; None if storage has no known limit.
+
+    Each replica stores it for the topic's retention. With three zones and leaders spread over them, it is sent to
+    another zone for each follower, and by two of three producers. Consumers are not counted.
+    """
+    stored_days = 0.0
+    if prices.stored_gib_month:
+        if topic.retention_ms is None or topic.retention_ms < 0:
+            return None
+        stored_days = topic.retention_ms / _DAY_MS
+    sent_between_zones = _DAYS_OF_MONTH * (topic.replicas - 1 + _PRODUCERS_IN_OTHER_ZONES)
+    stored = stored_days * topic.replicas
+    return (stored * prices.stored_gib_month + sent_between_zones * prices.between_zones_gib) / _GIB
 
 
 def _misfit(replay: Replay) -> str:

@@ -140,7 +140,8 @@ class Topic(Frozen):
     """A topic.
 
     Attributes:
-        compression_type: The topic's setting; None without the permission to see it, like `timestamp_type`.
+        compression_type: The topic's setting; None without the permission to see it, like the next three.
+        retention_ms: -1 if records are kept forever.
         read_bytes: What was read of it.
         is_cut: Whether reading stopped at the limit of bytes or seconds.
         sample: None if it has no records.
@@ -151,6 +152,8 @@ class Topic(Frozen):
     replicas: int
     compression_type: str | None
     timestamp_type: str | None
+    min_insync_replicas: int | None
+    retention_ms: int | None
     read_bytes: int
     is_cut: bool
     sample: Sample | None
@@ -179,6 +182,7 @@ class TopicReader:
         client_config: A Java `client.properties`; None for a plaintext cluster.
         topics: All that the user may describe if empty, except Kafka's own.
         what_if: Producer settings; what a set omits stays as the topic's producers have it.
+        sample_file: Filled with the last topic's sampled records; None to keep none.
 
     Raises:
         BadInputError: If the client configuration cannot be read.
@@ -193,6 +197,7 @@ class TopicReader:
         limits: Limits,
         what_if: Sequence[Mapping[str, PropertyValue]],
         settings: Settings,
+        sample_file: Path | None = None,
     ) -> None:
         self._bootstrap_servers = bootstrap_servers
         self._settings = settings
@@ -204,10 +209,11 @@ class TopicReader:
             "client_config": str(client_config.absolute()) if client_config else None,
             "topics": list(topics),
             "what_if": [dict(each) for each in what_if],
+            "sample_file": str(sample_file.absolute()) if sample_file else None,
             **limits.model_dump(),
         }
-        self.count = 0
-        """The number of topics, known before the first."""
+        self.topics: list[str] = []
+        """The names of all topics, known before the first is read."""
 
     def __iter__(self) -> Iterator[Topic | Unread]:
         argv = [self._settings.java, "-Xmx768m", "-cp", f"{self._settings.kafka_jars}/*", _MAIN_CLASS]
@@ -223,7 +229,7 @@ class TopicReader:
                 stdin.close()
                 first = stdout.readline()
                 if first:
-                    self.count = len(json.loads(first)["topics"])
+                    self.topics = json.loads(first)["topics"]
                 for line in stdout:
                     answer = json.loads(line)
                     if "error" in answer:

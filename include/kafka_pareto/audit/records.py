@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from kafka_pareto.audit.estimates import Prediction
+from kafka_pareto.audit.estimates import Prediction, Prices
 from kafka_pareto.audit.reading import Topic, Unread
 from kafka_pareto.storage.record import Frozen, Record
 
 
 class AuditedTopic(Frozen):
-    """A topic, and what other settings would change; no prediction for a topic without records."""
+    """A topic, and what other settings would change.
+
+    Attributes:
+        prediction: None for a topic without records.
+        month_cost_of_daily_byte: Cost per month of one more stored byte a day; None without prices, or if the
+            topic's retention is unlimited or unknown.
+    """
 
     read: Topic
     prediction: Prediction | None
+    month_cost_of_daily_byte: float | None = None
 
     @property
     def saved_bytes_day(self) -> float:
@@ -27,6 +34,7 @@ class AuditReport(Record):
     Attributes:
         at: Time of the report, in UTC.
         unread: Topics that could not be read, with Kafka's reasons.
+        study: The file of the study that was written; None if none was asked for.
     """
 
     at: str
@@ -34,3 +42,5 @@ class AuditReport(Record):
     seconds: float
     topics: tuple[AuditedTopic, ...]
     unread: tuple[Unread, ...]
+    prices: Prices | None = None
+    study: str | None = None

@@ -1,9 +1,9 @@
-"""Format an audit for a terminal."""
+"""Format an audit as text, for the terminal and its page."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from kafka_pareto.analysis.wording import share
 from kafka_pareto.audit.estimates import Estimate, Point, Prediction
@@ -13,38 +13,59 @@ from kafka_pareto.kafka.known_properties import PropertyValue
 
 _WIDTH = 100
 _LABEL = 12
+TRIAL_NOTE = "remaining part of the size (CPU in ns per byte)"
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
 def audit_text(report: AuditReport) -> str:
     """Return the topics, those with the largest possible saving first; without a trailing newline."""
-    read = sum(each.read.read_bytes for each in report.topics)
-    topics = _count(len(report.topics), "topic")
-    lines = [f"Audited: {report.kafka}, {topics}; {bytes_text(read)} read in {report.seconds:.1f} s, nothing written"]
+    lines = [f"Audited: {subject_text(report)}"]
     for topic in report.topics:
-        lines += ["", *_topic_lines(topic)]
+        lines += ["", *_topic_lines(topic, has_prices=report.prices is not None)]
     for unread in report.unread:
         lines += ["", unread.topic, *_row("not read", unread.error)]
     return "\n".join(lines)
 
 
-def _topic_lines(topic: AuditedTopic) -> Iterator[str]:
-    read, sample = topic.read, topic.read.sample
-    yield f"{read.topic}: {_count(read.partitions, 'partition')}, {_count(read.replicas, 'replica')} each"
+def subject_text(report: AuditReport) -> str:
+    """Return what was audited, and how long it took."""
+    read = sum(each.read.read_bytes for each in report.topics)
+    topics = _count(len(report.topics), "topic")
+    took = f"{bytes_text(read)} read in {report.seconds:.1f} s"
+    return f"{report.kafka}, {topics}; {took}, nothing written to the cluster"
+
+
+def layout_text(topic: Topic) -> str:
+    """Return a topic's partitions and replicas."""
+    return f"{_count(topic.partitions, 'partition')}, {_count(topic.replicas, 'replica')} each"
+
+
+def topic_rows(topic: AuditedTopic) -> Iterator[tuple[str, str]]:
+    """Return what is known of a topic's records and settings, as labels and texts."""
+    read, sample, prediction = topic.read, topic.read.sample, topic.prediction
     if sample is None:
-        yield from _row("records", "none")
+        yield "records", "none"
         return
-    yield from _row(
-        "records", _records_text(sample) + ("; cut at the limit of bytes or seconds" if read.is_cut else "")
-    )
-    yield from _row("sizes", _sizes_text(sample))
-    yield from _row("batches", _batches_text(read, sample))
-    yield from _row("producers", _producers_text(sample))
+    yield "records", _records_text(sample) + ("; cut at the limit of bytes or seconds" if read.is_cut else "")
+    yield "sizes", _sizes_text(sample)
+    yield "batches", _batches_text(read, sample)
+    yield "producers", _producers_text(sample)
     if text := _order_text(read, sample):
-        yield from _row("order", text)
-    yield from _trial_lines(sample)
-    if topic.prediction is not None:
-        yield from _prediction_lines(read, topic.prediction)
+        yield "order", text
+    if prediction is not None and prediction.fault:
+        yield "predicted", f"no prediction: {prediction.fault}"
+    elif prediction is not None:
+        yield "settings", f"inferred from the batches: {settings_text(prediction.present)}"
+
+
+def _topic_lines(topic: AuditedTopic, *, has_prices: bool) -> Iterator[str]:
+    yield f"{topic.read.topic}: {layout_text(topic.read)}"
+    for label, text in topic_rows(topic):
+        yield from _row(label, text)
+    if topic.read.sample is not None:
+        yield from _trial_lines(topic.read.sample)
+    if topic.prediction is not None and not topic.prediction.fault:
+        yield from _point_lines(topic, topic.prediction, has_prices=has_prices)
 
 
 def _records_text(sample: Sample) -> str:
@@ -104,40 +125,54 @@ def _order_text(topic: Topic, sample: Sample) -> str:
 
 
 def _trial_lines(sample: Sample) -> Iterator[str]:
-    """Return a row per batch size: the part of the size that each codec leaves, and its CPU time."""
-    if not sample.trials:
+    header, *rows = trial_table(sample)
+    if not rows:
         return
-    codecs = list(dict.fromkeys(each.codec for each in sample.trials))
-    yield from _row("codecs", f"{'batches':<12}{''.join(f'{codec:>14}' for codec in codecs)}")
+    yield from _row("codecs", _trial_line(header))
+    for row in rows:
+        yield f"  {'':<{_LABEL}} {_trial_line(row)}"
+    yield f"  {'':<{_LABEL}} {TRIAL_NOTE}"
+
+
+def trial_table(sample: Sample) -> list[list[str]]:
+    """Return a row per batch size, below a header: the part of the size that each codec leaves, and its CPU time."""
+    rows = [["batches", *dict.fromkeys(each.codec for each in sample.trials)]]
     for size in dict.fromkeys(each.batch_bytes for each in sample.trials):
         cells = [
             f"{each.bytes / each.uncompressed_bytes:.2f} ({each.cpu_ns_per_byte:.1f})"
             for each in sample.trials
             if each.batch_bytes == size
         ]
-        name = f"{size >> 10} KiB" if size else "as stored"
-        yield f"  {'':<{_LABEL}} {name:<12}{''.join(f'{cell:>14}' for cell in cells)}"
-    yield f"  {'':<{_LABEL}} remaining part of the size (CPU in ns per byte)"
+        rows.append([f"{size >> 10} KiB" if size else "as stored", *cells])
+    return rows
 
 
-def _prediction_lines(topic: Topic, prediction: Prediction) -> Iterator[str]:
-    if prediction.fault:
-        yield from _row("predicted", f"no prediction: {prediction.fault}")
-        return
-    yield from _row("settings", f"inferred from the batches: {settings_text(prediction.present)}")
-    yield f"  {'predicted':<{_LABEL}} {'records':>9}{'bytes per':>11}{'stored bytes,':>22}{'saved a day,':>15}"
-    yield f"  {'':<{_LABEL}} {'per batch':>9}{'record':>11}{'relative to now':>22}{'all replicas':>15}  with"
+def _trial_line(row: Sequence[str]) -> str:
+    return f"{row[0]:<12}{''.join(f'{cell:>14}' for cell in row[1:])}"
+
+
+def _point_lines(topic: AuditedTopic, prediction: Prediction, *, has_prices: bool) -> Iterator[str]:
+    above, below = (f"{'saved':>10}", f"{'a month':>10}") if has_prices else ("", "")
+    yield f"  {'predicted':<{_LABEL}} {'records':>9}{'bytes per':>11}{'stored bytes,':>22}{'saved a day,':>15}{above}"
+    yield f"  {'':<{_LABEL}} {'per batch':>9}{'record':>11}{'relative to now':>22}{'all replicas':>15}{below}  with"
     for point in prediction.points:
-        yield f"  {'':<{_LABEL}} {_point_text(topic, point)}"
+        a_month = f"{saved_month_text(topic, point):>10}" if has_prices else ""
+        yield f"  {'':<{_LABEL}} {_point_text(topic.read, point, a_month)}"
 
 
-def _point_text(topic: Topic, point: Point) -> str:
+def _point_text(topic: Topic, point: Point, a_month: str) -> str:
     ratio, saved = point.stored_ratio, point.saved_bytes_day
     a_day = "unknown" if saved is None else bytes_text(saved.value * topic.replicas)
     return (
         f"{point.records_per_batch:>9,.1f}{point.bytes_per_record:>11,.1f}{ratio.value:>8.2f}"
-        f"{_interval(ratio):>14}{a_day:>15}  {settings_text(point.settings)}"
+        f"{interval_text(ratio):>14}{a_day:>15}{a_month}  {settings_text(point.settings)}"
     )
+
+
+def saved_month_text(topic: AuditedTopic, point: Point) -> str:
+    """Return the monthly saving at the given prices."""
+    saved, cost = point.saved_bytes_day, topic.month_cost_of_daily_byte
+    return "unknown" if saved is None or cost is None else f"{saved.value * cost:,.2f}"
 
 
 def settings_text(settings: Mapping[str, PropertyValue]) -> str:
@@ -153,7 +188,8 @@ def bytes_text(value: float) -> str:
     return f"{value:.0f} {_UNITS[power]}" if power == 0 or abs(value) >= 99.5 else f"{value:.3g} {_UNITS[power]}"
 
 
-def _interval(estimate: Estimate) -> str:
+def interval_text(estimate: Estimate) -> str:
+    """Return the interval in brackets; empty without one."""
     return "" if estimate.low is None else f"({estimate.low:.2f}-{estimate.high:.2f})"
 
 

@@ -67,6 +67,6 @@ async def _refused(_request: Request, error: Exception) -> JSONResponse:
 
 async def _http_error(request: Request, error: Exception) -> Response:
     status, detail = (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "")
-    if status == 401 and request.url.path.endswith(("/", "/comparisons", "/doctor")):
+    if status == 401 and request.url.path.endswith(("/", "/comparisons", "/doctor", "/audit")):
         return HTMLResponse(_LOGIN_PAGE, status)
     return JSONResponse({"detail": detail}, status)

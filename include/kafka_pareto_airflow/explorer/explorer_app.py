@@ -15,7 +15,7 @@ from fastapi import APIRouter, Depends, FastAPI, HTTPException, Response
 from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse
 
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.campaign.keys import CheckKeys
+from kafka_pareto.campaign.keys import CampaignKeys, CheckKeys
 from kafka_pareto.campaign.listing import CampaignEntry, frozen_head, list_campaigns_of
 from kafka_pareto.campaign.progress import campaign_progress
 from kafka_pareto.campaign.records import Prior
@@ -37,8 +37,8 @@ from kafka_pareto.study.options import Wanted
 from kafka_pareto.tracking.links import run_address
 from kafka_pareto_airflow.explorer.access import MayRead, Readers
 from kafka_pareto_airflow.explorer.answers import STORED_PAGE_POLICY, download, guard_answers
+from kafka_pareto_airflow.explorer.cluster_pages import cluster_router
 from kafka_pareto_airflow.explorer.comparison_routes import comparison_router
-from kafka_pareto_airflow.explorer.doctor_routes import doctor_router
 from kafka_pareto_airflow.explorer.own_threads import DataRouter, OwnThreads
 from kafka_pareto_airflow.explorer.parameters import (
     ArtifactName,
@@ -82,7 +82,7 @@ def create_app() -> FastAPI:
     )
     app.include_router(comparison_router(_store, _THREADS))
     of_our_own = Depends(requires_access_dag("GET", param_dag_id=TUNE_DAG_ID))  # the cluster that it inspects
-    app.include_router(doctor_router(STORED_PAGE_POLICY), dependencies=[of_our_own])
+    app.include_router(cluster_router(STORED_PAGE_POLICY), dependencies=[of_our_own])
     app.include_router(pages)
     app.include_router(data)
     app.include_router(rest)  # last, because it matches every path
@@ -162,6 +162,8 @@ def mlflow_run(study: StudyName, campaign: CampaignId) -> RedirectResponse:
 @data.get("/api/campaigns/{study}/{campaign}/artifacts/{name:path}")
 def artifact(study: StudyName, campaign: CampaignId, name: ArtifactName) -> Response:
     """Return an artifact: pages and images for display, other files as downloads."""
+    if CampaignKeys(study, campaign).payload().endswith(f"/{name}"):
+        raise HTTPException(404, f"{name}: the text or records that a study sends are not shown")
     keys = Campaign.open(_store(), study, campaign).keys
     kind = _STORED_TYPES.get(FilePath(name).suffix)
     content = _store().get(f"{keys.prefix}/{name}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 
 from kafka_pareto.audit.audit import audit
@@ -52,6 +53,11 @@ def print_audit(request: AuditRequest, settings: Settings, *, as_json: bool) -> 
         raise BadInputError("the stack is down; name a cluster: KAFKA=host:port,…")
     report = audit(request, kafka, settings, _progress if sys.stderr.isatty() else lambda *_: None)
     print(report.model_dump_json(indent=2) if as_json else audit_text(report))
+    if report.study is not None and not as_json:
+        config = ["--config", str(request.kafka_config)] if request.kafka_config else []
+        argv = ["kafka-pareto", "run", report.study, "--local", "--kafka", kafka, *config]
+        print(f"\nStudy written: {report.study}. Run it, with the most that may be sent:")
+        print(f"  {shlex.join(argv)} --ceiling-mib-s … --ceiling-gib …")
 
 
 def _progress(read: int, of: int) -> None:

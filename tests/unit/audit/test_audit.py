@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_pareto.audit.audit import settings_in
-from kafka_pareto.audit.estimates import predicted, stored_ratio
+from kafka_pareto.audit.estimates import Prices, month_cost_of_daily_byte, predicted, stored_ratio
 from kafka_pareto.audit.reading import Producer, Quantiles, Replay, Sample, Sent, SentBatch, Sizes, Topic, Trial, Unread
 from kafka_pareto.audit.records import AuditedTopic, AuditReport
 from kafka_pareto.audit.text import audit_text, bytes_text
@@ -72,6 +72,8 @@ def topic(found: Sample | None, name: str = "orders") -> AuditedTopic:
         replicas=3,
         compression_type="producer",
         timestamp_type="CreateTime",
+        min_insync_replicas=1,
+        retention_ms=604_800_000,
         read_bytes=200_000,
         is_cut=False,
         sample=found,
@@ -150,7 +152,7 @@ def test_the_text_names_each_number_with_its_unit() -> None:
     )
     text = audit_text(report)
 
-    assert text.splitlines()[0] == "Audited: a:9092, 2 topics; 400 kB read in 1.2 s, nothing written"
+    assert text.splitlines()[0] == "Audited: a:9092, 2 topics; 400 kB read in 1.2 s, nothing written to the cluster"
     assert "orders: 2 partitions, 3 replicas each" in text
     assert "1,000,000 in the last 24 hours; sampled: the last 800 of 4.0 s, 200/s, 25 % with a key" in " ".join(
         text.split()
@@ -164,6 +166,28 @@ def test_the_text_names_each_number_with_its_unit() -> None:
     assert "      8.0      125.0    0.50   (0.50-0.50)         375 MB  linger.ms=60" in text
     assert "records      none" in text
     assert "not read     TopicAuthorizationException: Not authorized" in text
+
+
+def test_a_saved_byte_a_day_costs_its_storage_and_its_way_between_zones() -> None:
+    read = topic(sample()).read  # three replicas, kept for seven days
+
+    assert month_cost_of_daily_byte(read, Prices(stored_gib_month=0.1)) == pytest.approx(7 * 3 * 0.1 / 2**30)
+    between = month_cost_of_daily_byte(read, Prices(between_zones_gib=0.02))
+    assert between == pytest.approx(30.4 * (2 + 2 / 3) * 0.02 / 2**30)
+    forever = read.model_copy(update={"retention_ms": -1})
+    assert month_cost_of_daily_byte(forever, Prices(stored_gib_month=0.1)) is None
+    assert month_cost_of_daily_byte(forever, Prices(between_zones_gib=0.02)) == between
+
+
+def test_with_prices_the_text_says_what_a_month_saves() -> None:
+    priced = topic(sample()).model_copy(update={"month_cost_of_daily_byte": 1e-7})
+    unpriced = priced.model_copy(update={"month_cost_of_daily_byte": None})
+    prices = Prices(stored_gib_month=0.1)
+    report = AuditReport(at="", kafka="a:9092", seconds=1.0, topics=(priced, unpriced), unread=(), prices=prices)
+
+    assert "saved a day,     saved" in audit_text(report)
+    assert "375 MB     12.50  linger.ms=60" in audit_text(report)
+    assert "375 MB   unknown  linger.ms=60" in audit_text(report)
 
 
 @pytest.mark.parametrize(

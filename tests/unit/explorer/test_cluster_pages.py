@@ -11,7 +11,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.testclient import TestClient
 
 from kafka_pareto.errors import BadInputError, ClusterError
-from kafka_pareto_airflow.explorer.doctor_routes import doctor_router
+from kafka_pareto_airflow.explorer.cluster_pages import cluster_router
 
 pytestmark = pytest.mark.fast
 
@@ -26,8 +26,8 @@ def resume() -> Iterator[Event]:
 
 def asked(look: Callable[[], str], **options: float) -> tuple[int, str, str]:
     app = FastAPI()
-    app.include_router(doctor_router("default-src 'none'", look, **options))
-    answer = TestClient(app).get("/doctor")
+    app.include_router(cluster_router("default-src 'none'", {"audit": look}, **options))
+    answer = TestClient(app).get("/audit")
     return answer.status_code, answer.text, answer.headers.get("Content-Security-Policy", "")
 
 
@@ -46,6 +46,7 @@ def test_a_finished_examination_is_the_page() -> None:
 def test_a_cluster_that_is_away_or_missing_is_reported_without_markup(error: Exception, status: int) -> None:
     found, text, _ = asked(failing(error))
     assert found == status
+    assert "<title>Audit</title>" in text
     assert "The cluster could not be inspected: &lt;b&gt;" in text
 
 
@@ -64,7 +65,7 @@ def test_forty_open_pages_are_one_examination_and_do_not_delay_a_heartbeat(resum
 
     app = FastAPI()
     app.add_middleware(GZipMiddleware, minimum_size=1)  # as Airflow does: it edits the headers of each answer
-    app.include_router(doctor_router("default-src 'none'", look))
+    app.include_router(cluster_router("default-src 'none'", {"doctor": look}))
     app.get("/heartbeat")(lambda: "alive")  # a synchronous route, as those of Airflow's API server are
 
     async def story() -> tuple[str, int, set[str]]:

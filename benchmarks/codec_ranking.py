@@ -20,10 +20,9 @@ import pandas as pd
 import typer
 
 from benchmarks.on_cluster import DATA, clear_errors
-from benchmarks.what_if import KINDS, PRESENT, RECORDS, RECORDS_S, sample_lines
+from benchmarks.what_if import KINDS, PRESENT, at_the_rate, sample_lines
 from kafka_pareto.audit.audit import audit
 from kafka_pareto.brokers.brokers import Brokers
-from kafka_pareto.campaign.records import TimedLoad
 from kafka_pareto.drivers.common.load_tool import LoadRequest
 from kafka_pareto.drivers.producer.load_generator import LoadGenerator
 from kafka_pareto.drivers.producer.payload import payload_lines
@@ -104,13 +103,7 @@ def _measured() -> Iterator[Compressed]:
 
 
 def _load(topic: str, file: Path, *, is_sampled: bool) -> LoadRequest:
-    timed = TimedLoad(
-        warmup_s=0.0,
-        seconds=0.0,
-        paced_warmup_s=0.0,
-        paced_seconds=RECORDS / RECORDS_S,
-        paced_rate_records_s=float(RECORDS_S),
-    )
+    timed = at_the_rate(warmup_s=0.0)
     size = 1 if is_sampled else len(file.read_text(encoding="utf-8").split("\n", 1)[0])
     return LoadRequest(topic, size, PRESENT, 120.0, timed=timed, payload_file=file, is_sampled=is_sampled)
 

@@ -179,20 +179,24 @@ def _missing(client: str, brokers: int, file: Path) -> list[Case]:
     return [each for each in cases if each not in done]
 
 
-def _load(topic: str, producers: int, properties: Mapping[str, PropertyValue], sample: Path) -> LoadRequest:
-    timed = TimedLoad(
+def at_the_rate(warmup_s: float) -> TimedLoad:
+    """Return the times of a load that sends all records at the fixed rate, after a warm-up."""
+    return TimedLoad(
         warmup_s=0.0,
         seconds=0.0,
-        paced_warmup_s=_WARMUP_S,
+        paced_warmup_s=warmup_s,
         paced_seconds=RECORDS / RECORDS_S,
         paced_rate_records_s=float(RECORDS_S),
     )
+
+
+def _load(topic: str, producers: int, properties: Mapping[str, PropertyValue], sample: Path) -> LoadRequest:
     return LoadRequest(
         topic=topic,
         record_size_bytes=1,
         properties=properties,
         timeout_s=120.0,
-        timed=timed,
+        timed=at_the_rate(_WARMUP_S),
         payload_file=sample,
         producers=producers,
         is_sampled=True,

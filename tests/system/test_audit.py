@@ -158,6 +158,15 @@ def test_a_topic_that_does_not_exist_is_named(brokers: RunningBrokers) -> None:
     assert [each.topic for each in audited(brokers, topics="absent,audited.empty").unread] == ["absent"]
 
 
+def test_an_audit_that_takes_too_long_lists_the_other_topics_as_not_read(brokers: RunningBrokers) -> None:
+    request = AuditRequest(topics=["audited.now", "audited.then", "audited.empty"])
+    report = audit(request, brokers.bootstrap_servers, load_settings(), longest_s=0.0)
+
+    assert [each.read.topic for each in report.topics] == ["audited.now"]
+    assert [each.topic for each in report.unread] == ["audited.then", "audited.empty"]
+    assert report.unread[0].error == "the time limit of 0 s was reached"
+
+
 def sample_of(brokers: Brokers, topic: str) -> Sample:
     (found,) = audited(brokers, topics=topic).topics
     assert found.read.sample is not None

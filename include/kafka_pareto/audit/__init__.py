@@ -1,1 +1,1 @@
-"""Describe the traffic of a cluster's topics, and what other producer settings would make of it. Reads only."""
+"""Describe the traffic of topics, and what other producer settings would store. Changes nothing on the cluster."""

@@ -14,11 +14,8 @@ _WIDEST_BAR = 180
 
 def audit_page(report: AuditReport, addresses: Mapping[str, str] | None = None) -> str:
     """Return the page with the given links on top; values are escaped, and no external resource is loaded."""
-    return (
-        html_templates("kafka_pareto.audit")
-        .get_template("page.html.j2")
-        .render(report=report, addresses=addresses or {}, text=text, bar=_bar, widest=_WIDEST_BAR)
-    )
+    template = html_templates("kafka_pareto.audit").get_template("page.html.j2")
+    return template.render(report=report, addresses=addresses or {}, text=text, bar=_bar, widest=_WIDEST_BAR)
 
 
 def _bar(ratio: float) -> float:

@@ -89,7 +89,7 @@ def _study(name: str, sample_file: str, topic: AuditedTopic, sample: Sample, rec
     """Return the shipped study of long-lived producers, changed to this traffic."""
     read = topic.read
     content: dict[str, Any] = yaml.safe_load(_TEMPLATE.read_text(encoding="utf-8"))
-    in_sync = read.min_insync_replicas or Topic.model_fields["min_insync_replicas"].default
+    in_sync = read.min_insync_replicas or Topic().min_insync_replicas
     is_known = not sample.replay.fault  # times and producers
     present = topic.prediction.present if topic.prediction and not topic.prediction.fault else {}
     if read.compression_type not in (None, "producer"):  # the codec read is the broker's

@@ -11,22 +11,19 @@ from kafka_pareto.doctor.records import VERDICTS, DoctorReport
 
 def doctor_page(report: DoctorReport, addresses: Mapping[str, str] | None = None) -> str:
     """Return the page with the given links on top; values are escaped, and no external resource is loaded."""
-    return (
-        html_templates("kafka_pareto.doctor")
-        .get_template("page.html.j2")
-        .render(
-            report=report,
-            addresses=addresses or {},
-            by_group=words.by_group(report),
-            verdicts=VERDICTS,
-            verdict_words=words.VERDICT_WORDS,
-            subject=words.subject_text(report),
-            counts=words.count_text(report),
-            items=words.items_text(report),
-            left=words.left_text(report),
-            client_files=words.client_file_lines(report),
-            expected=lambda finding: words.expected_text(finding.check.rule, report.cores),
-            found=words.found_text,
-            advice=words.advice_text,
-        )
+    template = html_templates("kafka_pareto.doctor").get_template("page.html.j2")
+    return template.render(
+        report=report,
+        addresses=addresses or {},
+        by_group=words.by_group(report),
+        verdicts=VERDICTS,
+        verdict_words=words.VERDICT_WORDS,
+        subject=words.subject_text(report),
+        counts=words.count_text(report),
+        items=words.items_text(report),
+        left=words.left_text(report),
+        client_files=words.client_file_lines(report),
+        expected=lambda finding: words.expected_text(finding.check.rule, report.cores),
+        found=words.found_text,
+        advice=words.advice_text,
     )

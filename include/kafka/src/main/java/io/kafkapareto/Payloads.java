@@ -19,7 +19,7 @@ final class Payloads {
 
     private final byte[][] values;
     private final byte[][] keys;
-    /** One list for each value; none for records without headers. */
+    /** One list for each sampled record; no list for made ones. */
     private final List<List<Header>> headers;
     private final Arrivals arrivals;
     private final int step;

@@ -33,6 +33,7 @@ class Settings(BaseSettings):
     kafka_jars: Path = JARS
     log_pipeline: Path = Field(STATE / "log-pipeline", description="the output folder of make log-pipeline")
     client_configs: Path = STATE / "client-configs"
+    client_jars: Path = Field(STATE / "clients", description="folder of other client versions, one folder of jars each")
     studies: Path = INCLUDE / "studies"
     advice: Path = Field(default=INCLUDE / "advice", description="folder with one file per advised configuration")
 

@@ -13,20 +13,23 @@ from rich.console import Console
 from rich.table import Table
 
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.exit_codes import EXIT_OF_GATE
 from kafka_pareto.settings import load_settings
 from kafka_pareto.study.requests import (
     ActiveRequest,
     AuditRequest,
     DoctorRequest,
+    GateRequest,
     IngestRequest,
     RemoveTopicsRequest,
     RollBackRequest,
     RunRequest,
     SizingOptions,
     StudyRequest,
+    VerifyRequest,
 )
 from kafka_pareto_cli.options import command_options
-from kafka_pareto_cli.replies import AsJson, clear_errors, replying
+from kafka_pareto_cli.replies import AsJson, WithOwnExitCodes, clear_errors, replying
 from kafka_pareto_cli.starting import (
     approved,
     form_of,
@@ -47,6 +50,16 @@ _EXIT_CODES = (
     "consent is needed, 130 interrupted, 143 terminated."
 )
 _RESULT_CODES = f"{_EXIT_CODES} With --exit-code: 0 a change is recommended, 10 no change, 11 inconclusive."
+
+_OTHER_CODES = (
+    "65 bad input or unknown option, 70 an error of this program, 75 temporarily unavailable, 77 your consent is "
+    "needed, 130 interrupted, 143 terminated."
+)
+_VERIFY_CODES = f"Exit codes: 0 all producers use the settings, 1 some do not, 2 some are inconclusive, {_OTHER_CODES}"
+_GATE_CODES = (
+    "Exit codes: 0 all conditions hold, 1 a condition is broken, 2 undecided within the study's gate.blocks, "
+    f"{_OTHER_CODES}"
+)
 
 app = typer.Typer(
     help="Find the best settings for your Kafka clients, measured on your own cluster.",
@@ -190,6 +203,52 @@ def result(
     raise typer.Exit(code if exit_code else 0)
 
 
+@app.command(
+    cls=WithOwnExitCodes,
+    epilog=_ends(
+        "gate steady --reference old.properties --candidate new.properties --kafka broker:9092 --ceiling-mib-s 20 "
+        "--ceiling-gib 5 --yes",
+        "gate my-study.yaml --candidate new.properties --store kafka-pareto-store --junit gate.xml --annotations",
+        exit_codes=_GATE_CODES,
+    ),
+    rich_help_panel=_MEASURE,
+)
+@command_options(GateRequest, "gate", "study")
+def gate(
+    options: Callable[[], GateRequest],
+    store: Annotated[
+        Path | None, typer.Option("--store", help="The folder of results and of active settings: kafka-pareto-store.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, other output to stderr.")] = False,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML with a test for each condition.")] = None,
+    annotated: Annotated[
+        bool, typer.Option("--annotations", help="Also print annotations of the candidate's file, in GitHub's form.")
+    ] = False,
+) -> None:
+    """Check new producer settings: measure them beside those in use, until a study's conditions are decided."""
+    with clear_errors(as_json):
+        request, settings = located(options(), load_settings())
+        from kafka_pareto.gate.result import annotation_lines, junit_xml, result_text  # noqa: PLC0415
+        from kafka_pareto_cli.gate_run import run_gate  # noqa: PLC0415
+        from kafka_pareto_cli.local_run import local_settings  # noqa: PLC0415
+
+        if junit is not None and not junit.parent.is_dir():
+            raise BadInputError(f"--junit: {junit}: its folder does not exist")
+        console = Console(stderr=as_json)
+        with local_settings(settings, request.client_config, store) as chosen:
+            found = run_gate(request, chosen, console)
+        print(found.model_dump_json(indent=2) if as_json else f"\n{result_text(found)}")
+        if annotated:
+            for line in annotation_lines(found, request.candidate):
+                print(line, file=sys.stderr if as_json else sys.stdout)
+        if junit is not None:
+            try:
+                junit.write_bytes(junit_xml(found))
+            except OSError as error:
+                raise BadInputError(f"--junit: {junit}: cannot be written: {error.strerror}") from error
+    raise typer.Exit(EXIT_OF_GATE[found.verdict])
+
+
 @app.command("active", epilog=_ends("active quick", "active quick --folder settings --json"), rich_help_panel=_ACTIVE)
 @command_options(ActiveRequest, "active", "study")
 def active(options: Callable[[], ActiveRequest], store: ResultsFolder = None, as_json: AsJson = False) -> None:
@@ -260,6 +319,27 @@ def audit(options: Callable[[], AuditRequest], as_json: AsJson = False) -> None:
         from kafka_pareto_embedded.runs.checks import print_audit  # noqa: PLC0415
 
         print_audit(request, load_settings(), as_json=as_json)
+
+
+@app.command(
+    cls=WithOwnExitCodes,
+    epilog=_ends(
+        "verify orders --kafka broker:9092 --settings new.properties --previous old.properties",
+        "verify orders --kafka broker:9092 --active my-study --store kafka-pareto-store",
+        exit_codes=_VERIFY_CODES,
+    ),
+    rich_help_panel=_ACTIVE,
+)
+@command_options(VerifyRequest, "verify", "topic")
+def verify(options: Callable[[], VerifyRequest], store: ResultsFolder = None, as_json: AsJson = False) -> None:
+    """Verify by a topic's latest batches which of its producers use the new settings. Read-only."""
+    with clear_errors(as_json):
+        request = options()
+        from kafka_pareto_embedded.runs.checks import print_verification  # noqa: PLC0415
+
+        settings = load_settings() if request.active is None else store_settings(store)
+        code = print_verification(request, settings, as_json=as_json)
+    raise typer.Exit(code)
 
 
 @app.command(epilog=_ends("sizing --records-s 100000 --record-size 1024"), rich_help_panel=_CHECK)

@@ -75,7 +75,7 @@ def run_here(request: RunRequest, settings: Settings, console: Console) -> Campa
         console.print(f"{minutes:3d}:{seconds:02d}  [bold]{step.name}{at}[/bold]{in_round}", highlight=False)
 
     try:
-        with _messages(console):
+        with step_messages(console):
             ended = run_locally(keys, _options(request, keys, settings), settings, tell)
     except (KafkaParetoError, KeyboardInterrupt, SystemExit) as error:
         may_resume = not isinstance(error, BadInputError)  # bad input fails again
@@ -103,7 +103,7 @@ def _options(request: RunRequest, keys: CampaignKeys, settings: Settings) -> Des
 
 
 @contextmanager
-def _messages(console: Console) -> Iterator[None]:
+def step_messages(console: Console) -> Iterator[None]:
     """Show the steps' log; on a terminal, each repetition's line replaces the previous one."""
     root = logging.getLogger()
     for name, level in _LEVELS.items():

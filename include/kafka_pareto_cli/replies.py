@@ -7,19 +7,48 @@ import json
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import Annotated, Any, cast
 
 import typer
+from typer.core import TyperCommand
 
 from kafka_pareto.errors import KafkaParetoError
+from kafka_pareto.exit_codes import EXIT_BAD_INPUT, EXIT_SOFTWARE, EXIT_USAGE
 from kafka_pareto_embedded.terminal.as_typed import as_typed
 from kafka_pareto_embedded.terminal.reply import Reply
 
 _INTERRUPTED, _TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _AsOneObject = Annotated[bool, typer.Option("--json", help="Print one JSON object, other output to stderr.")]
+
+
+class WithOwnExitCodes(TyperCommand):
+    """A command whose exit codes 1 and 2 have meanings of their own.
+
+    An unknown option is bad input instead, and an error of this program an exit code of its own.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            if hasattr(error, "exit_code"):  # Typer's own: the end of the command, or a mistake of the user
+                raise
+            traceback.print_exc()
+            raise SystemExit(EXIT_SOFTWARE) from None
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the options."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:  # Typer does not export the class of its usage errors
+            if getattr(error, "exit_code", None) == EXIT_USAGE:
+                cast(Any, error).exit_code = EXIT_BAD_INPUT
+            raise
 
 
 def replying(main: Callable[..., Reply]) -> Callable[..., None]:

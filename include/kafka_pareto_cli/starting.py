@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 from rich.console import Console
@@ -13,14 +13,16 @@ from kafka_pareto.errors import BadInputError, ConsentError
 from kafka_pareto.settings import Settings, load_settings
 from kafka_pareto.study.cluster_names import kind_of
 from kafka_pareto.study.options import require_of_kind
-from kafka_pareto.study.requests import ResultForm, RunRequest
+from kafka_pareto.study.requests import GateRequest, ResultForm, RunRequest
 from kafka_pareto_embedded.terminal.as_typed import as_typed
+
+OfAStudy = TypeVar("OfAStudy", RunRequest, GateRequest)
 
 if TYPE_CHECKING:
     from kafka_pareto_embedded.stack.stack import Stack
 
 
-def located(request: RunRequest, settings: Settings) -> tuple[RunRequest, Settings]:
+def located(request: OfAStudy, settings: Settings) -> tuple[OfAStudy, Settings]:
     """Read a study given as a file, from that file's folder."""
     file = Path(request.study)
     if file.suffix != ".yaml":

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -16,6 +18,7 @@ from confluent_kafka.admin import AdminClient
 from kafka_pareto.audit.audit import audit
 from kafka_pareto.audit.reading import Sample
 from kafka_pareto.audit.records import AuditReport
+from kafka_pareto.audit.verification import Rollout, Verification, verify
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.records import Sizing, TimedLoad
 from kafka_pareto.drivers.common.load_tool import LoadRequest
@@ -23,10 +26,11 @@ from kafka_pareto.drivers.producer.load_generator import LoadGenerator
 from kafka_pareto.errors import BadInputError, ClusterError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.kafka.java import java_environment
+from kafka_pareto.kafka.user_settings import read_producer_file
 from kafka_pareto.settings import load_settings
-from kafka_pareto.study.requests import AuditRequest
+from kafka_pareto.study.requests import AuditRequest, VerifyRequest
 from tests.system.broker_fixtures import RunningBrokers
-from tests.system.steps import StepRunner
+from tests.system.steps import ROOT, StepRunner
 
 pytestmark = pytest.mark.brokers
 
@@ -247,3 +251,49 @@ def test_the_study_of_a_topics_traffic_measures_with_its_records(
 def test_a_cluster_that_does_not_answer_is_named() -> None:
     with pytest.raises(ClusterError, match=r"^Kafka cluster 127\.0\.0\.1:1: TimeoutException: .*check the addresses"):
         audit(AuditRequest(), "127.0.0.1:1", load_settings())
+
+
+def verified(brokers: Brokers, topic: str, settings: dict[str, str], previous: dict[str, str]) -> Verification:
+    rollout = Rollout(
+        "new.properties", read_producer_file(lines(settings)).used, read_producer_file(lines(previous)).used
+    )
+    request = VerifyRequest(topic=topic, settings=Path("new.properties"))
+    return verify(request, brokers.bootstrap_servers, rollout, load_settings())
+
+
+def lines(settings: dict[str, str]) -> str:
+    return "\n".join(f"{name}={value}" for name, value in settings.items())
+
+
+def test_the_batches_tell_which_of_two_settings_a_producer_uses(brokers: RunningBrokers) -> None:
+    (uses,) = verified(brokers, "audited.then", OTHER, PRESENT).producers
+    # A busy machine sends late, in larger batches.
+    assert uses.use == "in use" or "more slowly than linger.ms" in uses.reasons[0]
+    (late,) = verified(brokers, "audited.now", OTHER, PRESENT).producers
+    assert late.use == "not in use"
+    assert late.reasons[0] == "codec none instead of zstd"
+    # By the records per batch alone.
+    (waits,) = verified(brokers, "audited.now", {"linger.ms": "200"}, PRESENT).producers
+    assert waits.use == "not in use"
+    assert "as with the previous settings" in waits.reasons[0]
+
+
+def test_the_command_verify_ends_with_an_exit_code_of_its_own(brokers: RunningBrokers, tmp_path: Path) -> None:
+    for name, settings in (("new", OTHER), ("old", PRESENT)):
+        (tmp_path / f"{name}.properties").write_text(lines(settings))
+    argv = [sys.executable, "-m", "kafka_pareto_cli", "verify", "--kafka", brokers.bootstrap_servers]
+    files = ["--settings", "new.properties", "--previous", "old.properties"]
+    for topic, code, said in (
+        ("audited.now", 1, "Producers: 1 not in use"),
+        ("audited.empty", 65, "topic audited.empty: has no records"),
+    ):
+        done = subprocess.run(
+            [*argv, topic, *files],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "include")},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert (done.returncode, said in done.stdout + done.stderr) == (code, True), done.stdout + done.stderr

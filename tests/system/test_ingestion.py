@@ -12,6 +12,7 @@ import pytest
 
 from kafka_pareto.drivers.ingestion.file_ingestion import FileToSend
 from kafka_pareto.drivers.ingestion.load import IngestionRequest, most_row_bytes
+from kafka_pareto.drivers.ingestion.plain_csv import plain_csv
 from kafka_pareto.errors import BadInputError, ClusterError, KafkaParetoError
 from kafka_pareto.kafka.java import java_environment
 from tests.system.ingestion_bench import ROWS, Bench, new_name, require_equal
@@ -168,6 +169,20 @@ def test_files_of_other_programs_arrive_row_by_row(
         *("--topic", wanted.topic, "--from-beginning", "--max-messages", "1", "--timeout-ms", "20000"),
     )
     assert printed.decode() == f"{first}\n"
+
+
+@pytest.mark.parametrize("name", ["20_utf16le_bom.csv", "23_cr_only.csv", "25_gzip.csv.gz"])
+def test_a_converted_file_arrives_whole_and_is_known_again_from_another_copy(bench: Bench, name: str) -> None:
+    topic = new_name()
+    with plain_csv(CSV_FILES / name, "utf-8", None, bench.folder / "copies") as plain:
+        wanted = FileToSend(plain.path, topic, delimiter=plain.delimiter, partitions=1, name=name)
+        arrived = bench.ingestion.send(bench.ingestion.begin(wanted), wanted, lambda _: None, None)
+    require_equal(arrived.held, 200)
+    with (
+        plain_csv(CSV_FILES / name, "utf-8", None, bench.folder / "copies") as plain,
+        pytest.raises(BadInputError, match=f"already holds all rows of {name}"),
+    ):
+        bench.ingestion.begin(FileToSend(plain.path, topic, delimiter=plain.delimiter, name=name))
 
 
 @pytest.mark.parametrize("name", ["15_comment.csv", "20_utf16le_bom.csv", "23_cr_only.csv", "25_gzip.csv.gz"])

@@ -31,7 +31,7 @@ SIGNIFICANCE = 0.05
 
 Resolution = Literal["better", "worse", "no difference shown", "not resolved"]
 # A CV across repetitions is rarely significant with a campaign's blocks, and its interval is less certain.
-_SHARE_OF_A_CV = 0.1
+SHARE_OF_A_CV = 0.1
 
 
 class Gain(Frozen):
@@ -90,7 +90,7 @@ def level_of(objective: ObjectiveName, study: Tune, cases: int | None = None) ->
     objective's share.
     """
     shares = {
-        each: 1.0 if is_mean(each, study.protocol.variability) else _SHARE_OF_A_CV for each in study.objective_names
+        each: 1.0 if is_mean(each, study.protocol.variability) else SHARE_OF_A_CV for each in study.objective_names
     }
     return SIGNIFICANCE * shares[objective] / (sum(shares.values()) * (cases or len(study.cases)))
 

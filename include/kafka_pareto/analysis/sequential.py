@@ -64,6 +64,18 @@ def log_ratio_of_means(reference: Values, candidate: Values, resolution: float) 
     return float(mean), float(sd)
 
 
+def log_mean(values: Values, resolution: float) -> tuple[float, float]:
+    """Return the log of the geometric mean of positive values, shape (blocks,), and the standard deviation of a block.
+
+    As for `log_ratio_of_means`, whose rule for `resolution` applies.
+    """
+    if not len(values):
+        return float("nan"), float("inf")
+    log_values = np.log(values)
+    mean, sd = mean_and_sd(log_values, float(resolution / np.sqrt(12) / np.exp(np.mean(log_values))))
+    return float(mean), float(sd)
+
+
 def log_ratio_of_cvs(reference: Values, candidate: Values) -> tuple[float, float]:
     """Return the log-ratio of two CVs over the same blocks, and the standard deviation that a block adds to it.
 

@@ -27,7 +27,7 @@ PREDICTABLE = (
     "compression.zstd.level",
 )
 """The settings that decide what batches hold and how many bytes they take."""
-_BOUNDS = {"linger.ms": (0, 3_600_000), "batch.size": (1, 64 << 20)}
+BOUNDS = {"linger.ms": (0, 3_600_000), "batch.size": (1, 64 << 20)}
 _MOST_COMBINATIONS = 50
 _USUAL: tuple[dict[str, PropertyValue], ...] = (
     {"compression.type": "lz4"},
@@ -91,7 +91,7 @@ def _audited(
     longest_s: float,
     sample_file: Path | None = None,
 ) -> AuditReport:
-    limits = Limits(records=request.records, bytes=math.ceil(request.read_mib * 2**20), seconds=request.seconds)
+    limits = Limits.of(request)
     reader = TopicReader(kafka, request.kafka_config, request.topics or (), limits, what_if, settings, sample_file)
     prices = _prices(request)
     began = time.monotonic()
@@ -153,8 +153,8 @@ def _checked(name: str, text: str) -> PropertyValue:
         value = typed_value(name, text)
     except ValueError as error:
         raise BadInputError(f"what-if: {error}") from error
-    if name in _BOUNDS:
-        least, most = _BOUNDS[name]
+    if name in BOUNDS:
+        least, most = BOUNDS[name]
         if not least <= int(value) <= most:
             raise BadInputError(f"what-if: {name}: {value} must be {least} to {most}")
     return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -20,6 +21,7 @@ from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.record import Frozen
 from kafka_pareto.study.options import plain
+from kafka_pareto.study.requests import ReadRequest
 
 _MAIN_CLASS = "io.kafkapareto.audit.TopicAudit"
 _LONGEST_REASON = 1000
@@ -47,7 +49,10 @@ class Sizes(Frozen):
 
 
 class Producer(Frozen):
-    """The batches of one producer; those without idempotence count as one, with neither ID nor epoch."""
+    """The batches of one producer, the last of which has the time `last_ms` (since 1970).
+
+    Those without idempotence count as one, with neither ID nor epoch.
+    """
 
     id: int | None
     epoch: int | None
@@ -56,6 +61,7 @@ class Producer(Frozen):
     batches: int
     records: int
     bytes: int
+    last_ms: int
 
 
 class Trial(Frozen):
@@ -83,9 +89,13 @@ class SentBatch(Frozen):
 
 
 class Sent(Frozen):
-    """The batches and requests of a topic's producers under some settings."""
+    """The batches and requests of a topic's producers under some settings.
+
+    `batches_of_producers` counts the batches of each of the replay's `producers`.
+    """
 
     requests: int
+    batches_of_producers: tuple[int, ...]
     batches: tuple[SentBatch, ...]
 
 
@@ -95,12 +105,14 @@ class Replay(Frozen):
     Attributes:
         fault: Why the batches do not show what producers did; empty if they do.
         settings: The settings that explain the stored batches best.
+        producers: The producers' IDs.
         stored: The batches as stored.
         sent: The batches under these settings, and then under each of the requested ones.
     """
 
     fault: str
     settings: dict[str, PropertyValue] = Field(default_factory=dict)
+    producers: tuple[int, ...] = ()
     stored: tuple[SentBatch, ...] = ()
     sent: tuple[Sent, ...] = ()
 
@@ -172,6 +184,11 @@ class Limits(Frozen):
     records: int
     bytes: int
     seconds: float
+
+    @classmethod
+    def of(cls, request: ReadRequest) -> Limits:
+        """Return the limits that a user asks for."""
+        return cls(records=request.records, bytes=math.ceil(request.read_mib * 2**20), seconds=request.seconds)
 
 
 class TopicReader:

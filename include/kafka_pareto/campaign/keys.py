@@ -104,6 +104,22 @@ class InForceKeys:
 
 
 @dataclass(frozen=True)
+class GateKeys(CampaignKeys):
+    """Keys of one measurement of two settings files, kept apart from campaigns; `campaign` is its ID."""
+
+    first_step: ClassVar[str] = "gate"
+
+    @property
+    def prefix(self) -> str:
+        """Return the common prefix of all keys, without a trailing slash."""
+        return f"_gates/{self.study}/{self.campaign}"
+
+    def result(self) -> str:
+        """Return the key of the result (JSON, `GateResult`)."""
+        return f"{self.prefix}/08_gate.json"
+
+
+@dataclass(frozen=True)
 class CheckKeys(CampaignKeys):
     """Keys of one check of the active settings, kept apart from campaigns; `campaign` is the check's ID."""
 

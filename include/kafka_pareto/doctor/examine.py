@@ -15,8 +15,7 @@ from kafka_pareto.doctor.verdicts import Circumstances, judge
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.client_rules import ClientName
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.kafka.settings_forms import decoded
-from kafka_pareto.kafka.user_settings import ClientFile, read_client_file
+from kafka_pareto.kafka.user_settings import ClientFile, read_client_path
 from kafka_pareto.measurement.own_topics import left_topics
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.requests import DoctorRequest
@@ -35,7 +34,9 @@ def examine(request: DoctorRequest, guide: Guide, settings: Settings, host: Host
                 raise BadInputError(f"{name}={value} needs a cluster; pass KAFKA=host:port,…")
     files: dict[ClientName, Path | None] = {"producer": request.producer, "consumer": request.consumer}
     clients: dict[str, ClientFile] = {
-        name: _client_file(name, path) for name, path in files.items() if path is not None
+        name: read_client_path(path, name, f"{name.upper()}={path}", is_measured=False)
+        for name, path in files.items()
+        if path is not None
     }
     facts: ClusterFacts | None = None
     left: tuple[str, ...] = ()
@@ -68,14 +69,3 @@ def _report(kafka: str, guide: Guide, places: Places, left: tuple[str, ...]) -> 
         topics_left=left,
         client_files={name: file.report_lines() for name, file in places.clients.items()},
     )
-
-
-def _client_file(client: ClientName, path: Path) -> ClientFile:
-    """Read a client's settings; messages do not quote values, which may be secrets."""
-    place = f"{client.upper()}={path}"
-    try:
-        return read_client_file(decoded(path.read_bytes()), client, is_measured=False)
-    except OSError as error:
-        raise BadInputError(f"{place}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise BadInputError(f"{place}: invalid {client} settings: {error}") from error

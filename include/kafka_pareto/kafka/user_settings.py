@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from kafka_pareto.errors import did_you_mean
+from kafka_pareto.errors import BadInputError, did_you_mean
 from kafka_pareto.kafka import librdkafka_names
 from kafka_pareto.kafka.client_rules import ClientName, ClientRules, Form
 from kafka_pareto.kafka.consumer_rules import CONSUMER
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.kafka.producer_rules import PRODUCER
 from kafka_pareto.kafka.properties_file import property_text
-from kafka_pareto.kafka.settings_forms import OF_THE_CLIENT, recognised
+from kafka_pareto.kafka.settings_forms import OF_THE_CLIENT, decoded, recognised
 from kafka_pareto.kafka.spring_values import plain_number_fix
 
 _RULES = {rules.client: rules for rules in (PRODUCER, CONSUMER)}
@@ -113,6 +114,16 @@ def read_client_file(text: str, client: ClientName, *, is_measured: bool = True)
     ignored.pop("", None)  # a file that ends in a backslash has an empty name, which Kafka ignores
     notes = tuple(rules.notes(found.form, used, given)) if is_measured else ()
     return ClientFile(found.form, used, ignored, notes, rules.unstated_defaults(found.form, used))
+
+
+def read_client_path(path: Path, client: ClientName, place: str, *, is_measured: bool = True) -> ClientFile:
+    """Read a settings file as `read_client_file` does; raises BadInputError, which begins with `place`."""
+    try:
+        return read_client_file(decoded(path.read_bytes()), client, is_measured=is_measured)
+    except OSError as error:
+        raise BadInputError(f"{place}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise BadInputError(f"{place}: invalid {client} settings: {error}") from error
 
 
 def _require_setting_of(rules: ClientRules, form: Form, written: str, name: str, value: str) -> None:

@@ -77,6 +77,11 @@ def plan_check(study: Tune, driver: DriverRuntime, cases: Sequence[str]) -> Plan
     return driver.cost_of(study, dict.fromkeys(cases, 2 * study.retune.blocks), sized=True)
 
 
+def plan_gate(study: Tune, driver: DriverRuntime) -> Plan:
+    """Compute the same for a gate: at most its blocks of reference and candidate in each case."""
+    return driver.cost_of(study, dict.fromkeys(study.cases, 2 * study.gate.blocks), sized=False)
+
+
 def _between_loads_s(measuring_tasks: int, *, analyses: int) -> float:
     """Return the seconds of a campaign in which it cannot measure: task starts, analyses and the report."""
     return measuring_tasks * TASK_START_S + analyses * ANALYSIS_S + REPORT_S

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from typing import Literal
 
@@ -11,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from kafka_pareto.decision.decision import Decision, Outcome, Verdict
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.report.cards import Cards
+from kafka_pareto.report.junit import JUnitTest, junit_suite
 from kafka_pareto.report.reasons import headline_of, reason_of
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.objectives import ObjectiveName
@@ -67,17 +67,15 @@ def outcome_of(cards: Cards) -> CampaignOutcome:
 
 def junit_xml(outcome: CampaignOutcome) -> bytes:
     """Return a test suite with one test per case (passed if decided, else skipped), in UTF-8."""
-    undecided = [case for case in outcome.cases if case.outcome == "undecided"]
-    counts = {"tests": len(outcome.cases), "failures": 0, "errors": 0, "skipped": len(undecided)}
-    described = {"name": f"{outcome.study}.{outcome.campaign}", **{name: str(n) for name, n in counts.items()}}
-    suite = ET.Element("testsuite", described)
-    for case in outcome.cases:
-        test = ET.SubElement(suite, "testcase", classname=outcome.study, name=case.case)
-        if case.outcome == "undecided":
-            ET.SubElement(test, "skipped", message=case.headline)
-        ET.SubElement(test, "system-out").text = f"{case.headline}\n{case.reason}"
-    ET.indent(suite)
-    return bytes(ET.tostring(suite, encoding="utf-8", xml_declaration=True)) + b"\n"
+    tests = [
+        JUnitTest(
+            name=case.case,
+            output=f"{case.headline}\n{case.reason}",
+            skipped=case.headline if case.outcome == "undecided" else "",
+        )
+        for case in outcome.cases
+    ]
+    return junit_suite(f"{outcome.study}.{outcome.campaign}", outcome.study, tests)
 
 
 def _of_case(decision: Decision) -> CaseOutcome:

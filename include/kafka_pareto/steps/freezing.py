@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.keys import CampaignKeys, GateKeys
 from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.storage.store import Store
+from kafka_pareto.study.gate import Gate
 from kafka_pareto.study.retune import Retune
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import dump_study, parse_study
@@ -22,7 +23,7 @@ def is_frozen(store: Store, keys: CampaignKeys, study: Study, corpus: str | None
         known = parse_study(store.get(keys.frozen_study()).decode(), keys.frozen_study())
     except MissingArtifactError:
         return False
-    if _as_measured(known) != _as_measured(study):
+    if _as_measured(known, keys) != _as_measured(study, keys):
         raise BadInputError(
             f"campaign {keys.prefix} was started with other values of its study; "
             "resume it with the same values, or start a new campaign"
@@ -50,10 +51,12 @@ def _frozen_corpus(store: Store, keys: CampaignKeys) -> str | None:
         return None
 
 
-def _as_measured(study: Study) -> Study:
-    """Return the study without the parts that may change later: the consent and the schedule of checks."""
+def _as_measured(study: Study, keys: CampaignKeys) -> Study:
+    """Return the study without the parts that may change later: the consent, and what only checks and gates use."""
     if isinstance(study, Tune):
         study = study.model_copy(update={"retune": Retune()})
+        if not isinstance(keys, GateKeys):
+            study = study.model_copy(update={"gate": Gate()})
     if study.cluster is None:
         return study
     return study.model_copy(update={"cluster": study.cluster.model_copy(update={"consent": False})})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
@@ -33,6 +34,20 @@ ObjectiveName: TypeAlias = Annotated[
 Amount = TypeVar("Amount", float, npt.NDArray[np.float64])
 
 
+def _objective(name: str) -> str:
+    known = _names()
+    if name not in known:
+        raise ValueError(
+            f"{name} is not an objective; the objectives are {', '.join(known)}{did_you_mean(name, known)}"
+        )
+    return name
+
+
+def _exact(number: float) -> str:
+    brief = f"{number:g}"
+    return brief if float(brief) == number else repr(number)
+
+
 class Limit(BaseModel):
     """Bounds an objective, like `p95_latency_ms <= 50`; the baseline is exempt."""
 
@@ -47,11 +62,7 @@ class Limit(BaseModel):
         match = re.fullmatch(r"\s*(\w+)\s*(<=|>=)\s*([0-9.eE+-]+)\s*", text)
         if match is None or not is_number(match[3]):
             raise ValueError(f"{text!r} is not a limit: write it like 'p95_latency_ms <= 50'")
-        name, known = match[1], _names()
-        if name not in known:
-            raise ValueError(
-                f"{name} is not an objective; the objectives are {', '.join(known)}{did_you_mean(name, known)}"
-            )
+        name = _objective(match[1])
         wanted = ">=" if is_maximised(name) else "<="
         if match[2] != wanted or float(match[3]) <= 0:
             raise ValueError(f"{text!r}: a limit on {name} reads '{name} {wanted} <a number above 0>'")
@@ -63,12 +74,47 @@ class Limit(BaseModel):
         return -excess if is_maximised(self.objective) else excess
 
     def __str__(self) -> str:
-        bound = f"{self.bound:g}"
-        exact = bound if float(bound) == self.bound else repr(self.bound)
-        return f"{self.objective} {'>=' if is_maximised(self.objective) else '<='} {exact}"
+        return f"{self.objective} {'>=' if is_maximised(self.objective) else '<='} {_exact(self.bound)}"
 
 
 Limits: TypeAlias = Annotated[list[Limit], Texts(Limit.parse)]
+
+
+class Condition(BaseModel):
+    """Bounds a candidate's objective, like `throughput_mib_s > 40`, or its ratio to the reference's.
+
+    `p95_latency_ms < 1.05 * reference` bounds the ratio by 1.05.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    objective: ObjectiveName
+    bound: float
+    of_reference: bool
+
+    @classmethod
+    def parse(cls, text: str) -> Condition:
+        """Parse one condition."""
+        match = re.fullmatch(
+            r"\s*(\w+)\s*([<>])\s*(?:([0-9.eE+-]+)(\s*\*\s*reference)?|(reference))\s*", text, re.ASCII
+        )
+        if match is None or not is_number(match[3] or 1):
+            raise ValueError(
+                f"{text!r} is not a condition: write it like 'p95_latency_ms < 1.05 * reference' or "
+                "'throughput_mib_s > 40'"
+            )
+        name = _objective(match[1])
+        bound, wanted = float(match[3] or 1), ">" if is_maximised(name) else "<"
+        if match[2] != wanted or not 0 < bound < math.inf:
+            raise ValueError(f"{text!r}: a condition on {name} reads '{name} {wanted} <a number above 0>'")
+        return cls(objective=name, bound=bound, of_reference=bool(match[4] or match[5]))
+
+    def __str__(self) -> str:
+        sign = ">" if is_maximised(self.objective) else "<"
+        return f"{self.objective} {sign} {_exact(self.bound)}{' * reference' if self.of_reference else ''}"
+
+
+Conditions: TypeAlias = Annotated[list[Condition], Texts(Condition.parse)]
 
 
 class Lexicographic(Section):

@@ -99,8 +99,8 @@ LIST = (BeforeValidator(_split), AfterValidator(_each_once))
 Words = Annotated[str, AfterValidator(plain)]
 
 
-class MeasuringOptions(Options):
-    """Options of every kind of campaign."""
+class RepetitionOptions(Options):
+    """Options of repetitions."""
 
     seed: int | None = Field(None, ge=0, description="Random seed. Empty: the study's.")
     repetitions: int | None = Field(None, ge=1, description="Repetitions of each configuration. Empty: the study's.")
@@ -110,6 +110,11 @@ class MeasuringOptions(Options):
         allow_inf_nan=False,
         description="Pause before each run, in seconds. Empty: the study's.",
     )
+
+
+class ClusterOptions(Options):
+    """An existing cluster, the limits of what is sent there, and the consent."""
+
     bootstrap_servers: str | None = Field(
         None,
         pattern="^[A-Za-z0-9._-]+:[0-9]{1,5}(,[A-Za-z0-9._-]+:[0-9]{1,5})*$",
@@ -139,17 +144,24 @@ class MeasuringOptions(Options):
     )
 
 
+class MeasuringOptions(ClusterOptions, RepetitionOptions):
+    """Options of every kind of campaign."""
+
+
+RecordSizes = Annotated[
+    list[Annotated[int, Field(ge=1, le=MOST_RECORD_SIZE_BYTES)]] | None,
+    *LIST,
+    Field(
+        description="Sizes in bytes: 1024,8192 on the command line, [1024, 8192] in the form. Empty: the study's.",
+        json_schema_extra={"uniqueItems": True},
+    ),
+]
+
+
 class TuneOptions(Options):
     """Additional options of tuning campaigns."""
 
-    record_sizes: Annotated[
-        list[Annotated[int, Field(ge=1, le=MOST_RECORD_SIZE_BYTES)]] | None,
-        *LIST,
-        Field(
-            description="Sizes in bytes: 1024,8192 on the command line, [1024, 8192] in the form. Empty: the study's.",
-            json_schema_extra={"uniqueItems": True},
-        ),
-    ] = None
+    record_sizes: RecordSizes = None
     baseline: str | None = Field(
         None,
         max_length=10_000,

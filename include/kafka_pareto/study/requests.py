@@ -11,7 +11,17 @@ from pydantic import Field, model_validator
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.cases import CASE
 from kafka_pareto.study.identifiers import CAMPAIGN_ID, STUDY_NAME
-from kafka_pareto.study.options import CAMPAIGN_HELP, LIST, STUDY_HELP, Approval, DesignOptions, Move, Options
+from kafka_pareto.study.options import (
+    CAMPAIGN_HELP,
+    LIST,
+    STUDY_HELP,
+    Approval,
+    ClusterOptions,
+    DesignOptions,
+    Move,
+    Options,
+    RecordSizes,
+)
 
 if TYPE_CHECKING:
     from kafka_pareto.kafka.user_settings import ClientFile
@@ -76,6 +86,26 @@ class RunRequest(DesignOptions, Approval):
         return self
 
 
+class GateRequest(ClusterOptions):
+    """New producer settings, to be checked beside those in use."""
+
+    study: Annotated[str, Field(description="A study that tunes producers; its section `gate` has the conditions.")]
+    candidate: Annotated[Path, Field(description="The new settings: Java or Spring properties, YAML, or librdkafka's.")]
+    reference: Path | None = Field(
+        None, description="The settings in use, in the same formats. Empty: the study's active settings in the store."
+    )
+    record_sizes: RecordSizes = None
+    client_config: str | None = Field(None, description=ClusterOptions.model_fields["client_config"].description)
+    resume: Annotated[
+        str | None, Field(pattern=f"^{CAMPAIGN_ID}$", description="Resume an interrupted gate by its ID.")
+    ] = None
+
+    def design_options(self) -> DesignOptions:
+        """Return the options that change the study."""
+        asked = self.model_dump(include=set(DesignOptions.model_fields), exclude_defaults=True)
+        return DesignOptions(**asked | ({"client_config": CLIENT_CONFIG} if self.client_config else {}))
+
+
 class StudyRequest(Options):
     """A study with active settings."""
 
@@ -98,13 +128,21 @@ class ActiveRequest(StudyRequest):
 class IngestRequest(Options):
     """A file to send."""
 
-    file: Annotated[Path, Field(description="A CSV file with a header.")]
+    file: Annotated[
+        Path,
+        Field(description="A CSV file, a folder or a pattern in quotes (all files as one), or - for standard input."),
+    ]
     topic: Annotated[
         str,
         Field(pattern="^[A-Za-z0-9._-]{1,230}$", description="The topic for the rows, created if it does not exist."),
     ]
-    delimiter: str = Field(",", description="Field delimiter, or `tab`. A line `sep=` in the file takes precedence.")
-    encoding: Literal["utf-8", "latin-1"] = Field("utf-8", description="Encoding of the file. Rows are sent as UTF-8.")
+    delimiter: str | None = Field(
+        None, description="Field delimiter, or `tab`; detected if empty. A line `sep=` in the file takes precedence."
+    )
+    encoding: Literal["utf-8", "latin-1", "cp1252", "utf-16", "utf-32"] = Field(
+        "utf-8", description="Encoding of the file. Rows are sent as UTF-8."
+    )
+    no_header: bool = Field(False, description="The file begins with a row, not with a header.")
     partitions: _Count | None = Field(None, description="Partitions of the topic, if it is created.")
     kafka: str | None = Field(None, description="A cluster other than the stack's, as host:port,…")
     kafka_config: Path | None = Field(None, description="Its client.properties.")
@@ -139,26 +177,47 @@ class DoctorRequest(Options):
     format: Literal["text", "json", "html"] = Field("text", description="text, json or html.")
 
 
-class AuditRequest(Options):
-    """Topics whose traffic is described, and other settings for their producers."""
+class ReadRequest(Options):
+    """A cluster, and the limits of what is read of each topic."""
 
     kafka: str | None = Field(None, description="The cluster, as host:port,…; by default the stack's, if it is up.")
     kafka_config: Path | None = Field(None, description="Its client.properties.")
+    records: _Count = Field(20_000, description="Records to read of each topic.")
+    read_mib: _Amount = Field(8, description="What to read of each topic at most, in MiB.")
+    seconds: _Amount = Field(10, description="Time to read each topic at most, in seconds.")
+
+
+class AuditRequest(ReadRequest):
+    """Topics whose traffic is described, and other settings for their producers."""
+
     topics: Annotated[list[str] | None, *LIST, Field(description="Topics to read. Empty: all except Kafka's own.")] = (
         None
     )
     what_if: str = Field(
         "", description="Producer settings to predict, all combinations: `linger.ms=5,60 compression.type=zstd`."
     )
-    records: _Count = Field(20_000, description="Records to read of each topic.")
-    read_mib: _Amount = Field(8, description="What to read of each topic at most, in MiB.")
-    seconds: _Amount = Field(10, description="Time to read each topic at most, in seconds.")
     storage_price: _Amount | None = Field(None, description="Price per GiB stored for a month, in any currency.")
     transfer_price: _Amount | None = Field(None, description="Price per GiB sent between availability zones.")
     study_folder: Path | None = Field(
         None, description="Write a study of the topic's traffic to this folder, with sampled records."
     )
     consent: bool = Field(False, description="Consent: store records of the topic with the study and its campaigns.")
+
+
+class VerifyRequest(ReadRequest):
+    """A topic, and the settings that its producers should use."""
+
+    topic: Annotated[str, Field(description="A topic that the producers send to.")]
+    settings: Path | None = Field(
+        None, description="The settings to look for: Java or Spring properties, YAML, or librdkafka's."
+    )
+    previous: Path | None = Field(None, description="The settings before the rollout, in the same formats.")
+    active: Annotated[
+        str | None, Field(pattern=f"^{STUDY_NAME}$", description="Instead of files: a study with active settings.")
+    ] = None
+    case: Annotated[
+        str | None, Field(pattern=f"^{CASE}$", description="Its record size, if settings are active for several.")
+    ] = None
 
 
 class SizingRequest(Options):

@@ -21,7 +21,9 @@ from kafka_pareto.study.constraints import (
     satisfies,
 )
 from kafka_pareto.study.declaration import Feature
+from kafka_pareto.study.declarations import objective_named
 from kafka_pareto.study.factors import Configuration, Factor
+from kafka_pareto.study.gate import Gate
 from kafka_pareto.study.objectives import Limits, ObjectiveName, objectives_named
 from kafka_pareto.study.retune import Retune
 from kafka_pareto.study.sections import Confirmation, Design, Rounds, Search, Surrogate
@@ -56,6 +58,7 @@ class Tune(Study):
     search: Search = Search()
     confirmation: Confirmation
     retune: Retune = Retune()
+    gate: Gate = Gate()
 
     @field_validator("objectives")
     @classmethod
@@ -128,6 +131,17 @@ class Tune(Study):
                 f"protocol.minimum_valid_repetitions {protocol.minimum_valid_repetitions} must not exceed repetitions "
                 f"{protocol.repetitions}; no trial would ever have a CV, which only strategy: rounds can do without"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _gate_can_be_decided(self) -> Self:
+        self.require_own_objectives(each.objective for each in self.gate.conditions)
+        for each in self.gate.conditions:
+            is_cv = objective_named(each.objective).spread_of and self.protocol.variability == "across_repetitions"
+            if is_cv and not each.of_reference:
+                raise ValueError(
+                    f"gate.conditions: {each}: a CV across repetitions can only be compared with the reference's"
+                )
         return self
 
     @property

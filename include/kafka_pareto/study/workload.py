@@ -11,6 +11,8 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 from kafka_pareto.study.faults import BrokerFault, FaultTimes
 from kafka_pareto.study.section import Count, Section
 
+BUNDLED = "bundled"
+"""The version of Kafka's client that comes with the project."""
 MOST_PRODUCERS = 64
 MadePayload: TypeAlias = Literal["random", "zeros"]
 """Payload made by the load tool: random letters, or zero bytes."""
@@ -119,13 +121,14 @@ class Workload(SentTopic):
 
 @dataclass(frozen=True)
 class ProducerLoad:
-    """Load of one configuration in one case."""
+    """Load of one configuration in one case; `client` is the version of Kafka's client."""
 
     record_size_bytes: int
     payload: Payload = "random"
     keys: int = 0
     producers: int = 1
     arrival: Arrival = "constant"
+    client: str = BUNDLED
 
     @property
     def is_sampled(self) -> bool:

@@ -1,21 +1,34 @@
-"""Print the reports of `make doctor`, `make audit` and `make sizing`."""
+"""Print the reports of the commands `doctor`, `audit`, `verify` and `sizing`."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import sys
+from pathlib import Path
 
 from kafka_pareto.audit.audit import audit
 from kafka_pareto.audit.text import audit_text
+from kafka_pareto.audit.verification import Rollout, verification_text, verify
 from kafka_pareto.doctor.examine import examine
 from kafka_pareto.doctor.guide import load_guide
 from kafka_pareto.doctor.page import doctor_page
 from kafka_pareto.doctor.sizing import size_cluster, sizing_text
 from kafka_pareto.doctor.text import report_text
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.exit_codes import EXIT_OF_USE
+from kafka_pareto.kafka.user_settings import ClientFile, read_client_path
+from kafka_pareto.rollout.versions import active_cases, active_settings
 from kafka_pareto.settings import Settings
-from kafka_pareto.study.requests import AuditRequest, DoctorRequest, SizingOptions, SizingRequest
+from kafka_pareto.storage.store import open_store
+from kafka_pareto.study.requests import (
+    AuditRequest,
+    DoctorRequest,
+    ReadRequest,
+    SizingOptions,
+    SizingRequest,
+    VerifyRequest,
+)
 from kafka_pareto_embedded.bootstrap.preflight import find_java
 from kafka_pareto_embedded.lifecycle import lifecycle
 from kafka_pareto_embedded.terminal.as_typed import as_typed
@@ -48,9 +61,7 @@ def print_audit(request: AuditRequest, settings: Settings, *, as_json: bool) -> 
         ClusterError: If the cluster cannot be reached.
     """
     settings = settings.model_copy(update={"java": find_java(os.environ) or settings.java})
-    kafka = request.kafka or settings.bootstrap_servers or _embedded_cluster()
-    if kafka is None:
-        raise BadInputError("the stack is down; name a cluster: KAFKA=host:port,…")
+    kafka = _cluster_of(request, settings)
     report = audit(request, kafka, settings, _progress if sys.stderr.isatty() else lambda *_: None)
     print(report.model_dump_json(indent=2) if as_json else audit_text(report))
     if report.study is not None and not as_json:
@@ -58,6 +69,58 @@ def print_audit(request: AuditRequest, settings: Settings, *, as_json: bool) -> 
         argv = ["kafka-pareto", "run", report.study, "--local", "--kafka", kafka, *config]
         print(f"\nStudy written: {report.study}. Run it, with the most that may be sent:")
         print(f"  {shlex.join(argv)} --ceiling-mib-s … --ceiling-gib …")
+
+
+def print_verification(request: VerifyRequest, settings: Settings, *, as_json: bool) -> int:
+    """Print which producers of a topic use the settings, and return the exit code.
+
+    Raises:
+        BadInputError: If an option or a file is invalid, the topic cannot be read, or no cluster is named and the stack
+            is down.
+        ClusterError: If the cluster cannot be reached.
+    """
+    settings = settings.model_copy(update={"java": find_java(os.environ) or settings.java})
+    rollout = _rollout(request, settings)
+    found = verify(request, _cluster_of(request, settings), rollout, settings)
+    print(found.model_dump_json(indent=2) if as_json else verification_text(found))
+    return EXIT_OF_USE[found.use]
+
+
+def _rollout(request: VerifyRequest, settings: Settings) -> Rollout:
+    """Return the settings of the files, or a study's active ones."""
+    if (request.settings is None) == (request.active is None):
+        raise BadInputError("--settings, --active: give one of them")
+    if request.settings is not None:
+        if request.case is not None:
+            raise BadInputError(f"--record-size: {request.case}: needs --active, since a file holds for every size")
+        wanted = _file(request.settings, "settings")
+        previous = None if request.previous is None else _file(request.previous, "previous").used
+        return Rollout(str(request.settings), wanted.used, previous, frozenset(wanted.other_defaults))
+    if request.previous is not None:
+        raise BadInputError("--previous: needs --settings; a study knows its previous settings")
+    study, store = str(request.active), open_store(settings)
+    cases = [request.case] if request.case else active_cases(store, study)
+    if len(cases) > 1:
+        raise BadInputError(f"--record-size: is missing; study {study} has active settings for {', '.join(cases)}")
+    active = active_settings(store, study, cases[0]) if cases else None
+    if active is None:
+        at = f" for {request.case}" if request.case else ""
+        raise BadInputError(f"--active: study {study} has no active settings{at}")
+    if active.driver != "producer":
+        raise BadInputError(f"--active: study {study} has driver {active.driver}, whose settings are no producer's")
+    return Rollout(f"study {study}, version {active.version}", active.properties, active.previous_properties)
+
+
+def _file(path: Path, option: str) -> ClientFile:
+    return read_client_path(path, "producer", f"--{option}: {path}", is_measured=False)
+
+
+def _cluster_of(request: ReadRequest, settings: Settings) -> str:
+    """Return the named cluster, or the stack's."""
+    kafka = request.kafka or settings.bootstrap_servers or _embedded_cluster()
+    if kafka is None:
+        raise BadInputError("the stack is down; name a cluster: KAFKA=host:port,…")
+    return kafka
 
 
 def _progress(read: int, of: int) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -16,7 +18,8 @@ from kafka_pareto.drivers.common.cluster_mark import exclusive_load
 from kafka_pareto.drivers.common.systems import missing_safeguards
 from kafka_pareto.drivers.ingestion.file_ingestion import Arrived, FileIngestion, FileToSend
 from kafka_pareto.drivers.ingestion.load import IngestionLoad
-from kafka_pareto.errors import BadInputError, ClusterError, ConsentError, LeaseHeldError
+from kafka_pareto.drivers.ingestion.plain_csv import PlainCsv, plain_csv
+from kafka_pareto.errors import BadInputError, ClusterError, ConsentError, KafkaParetoError, LeaseHeldError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.own_topics import PREFIX
 from kafka_pareto.settings import Settings
@@ -49,17 +52,27 @@ def ingest(request: IngestRequest, settings: Settings, wait_s: float = WAIT_S) -
         LeaseHeldError: If another run sends to the topic, or another load runs on the cluster.
         LoadToolError: If rows could not be sent.
     """
-    wanted = wanted_of(request)
+    delimiter = delimiter_of(request)
     settings = settings.model_copy(update={"java": find_java(os.environ) or settings.java})
     require_login_of(request)
     require_ceilings(request)
     stack = None if request.kafka else lifecycle.running()
     servers = stack.bootstrap_servers if stack else request.kafka or ""
-    with Cluster(servers, request.kafka_config, settings) as cluster:
+    folder = state_folder(os.environ) / "ingestions"
+    with ExitStack() as opened:
+        cluster = opened.enter_context(Cluster(servers, request.kafka_config, settings))
         if stack is None:
             require_consent(request, cluster)
+        most_bytes = math.inf if request.ceiling_gib is None else request.ceiling_gib * _GIB
+        plain = opened.enter_context(
+            plain_csv(request.file, request.encoding, delimiter, folder, most_bytes, has_header=not request.no_header)
+        )
+        opened.enter_context(_named(plain, request))
+        if plain.notes:
+            print(f"{request.file}: {'; '.join(plain.notes)}")
+        wanted = wanted_of(request, plain)
         tool = IngestionLoad(servers, request.kafka_config, settings)
-        ingestion = FileIngestion(cluster, tool, state_folder(os.environ) / "ingestions")
+        ingestion = FileIngestion(cluster, tool, folder)
         load = exclusive_load(lease_store(), cluster, cluster.describe(), wait_s)
         with ingestion.alone(request.topic), load as lease, _progress() as shown:
             task = shown.add_task(f"Reading {request.file.name}", said="")
@@ -72,8 +85,8 @@ def ingest(request: IngestRequest, settings: Settings, wait_s: float = WAIT_S) -
     return Reply(counts_of(arrived, request))
 
 
-def wanted_of(request: IngestRequest) -> FileToSend:
-    """Return the file, the topic and the limits.
+def delimiter_of(request: IngestRequest) -> str | None:
+    """Return the delimiter; None to detect it.
 
     Raises:
         BadInputError: If the delimiter is invalid, or the topic's name is reserved.
@@ -83,16 +96,34 @@ def wanted_of(request: IngestRequest) -> FileToSend:
             f"TOPIC={request.topic}: names with {PREFIX} are reserved for topics that this tool creates and deletes"
         )
     delimiter = "\t" if request.delimiter == "tab" else request.delimiter
+    if delimiter is None:
+        return None
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
         raise BadInputError(f"DELIMITER={request.delimiter}: must be one ASCII character other than a quote, or tab")
+    return delimiter
+
+
+def wanted_of(request: IngestRequest, plain: PlainCsv) -> FileToSend:
+    """Return the file, the topic and the limits."""
     return FileToSend(
-        request.file,
+        plain.path,
         request.topic,
-        delimiter,
-        "latin_1" if request.encoding == "latin-1" else "bytes",
+        plain.delimiter,
+        plain.encoding,
         request.partitions,
         request.ceiling_mib_s or 0.0,
+        "" if plain.path == request.file else str(request.file),
     )
+
+
+@contextmanager
+def _named(plain: PlainCsv, request: IngestRequest) -> Iterator[None]:
+    """Put the user's name of the file into messages about its converted copy."""
+    try:
+        yield
+    except KafkaParetoError as error:
+        error.args = (str(error).replace(str(plain.path), str(request.file)),)
+        raise
 
 
 def require_login_of(request: IngestRequest) -> None:

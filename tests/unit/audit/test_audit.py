@@ -29,14 +29,19 @@ def sample(stored: int = 400, again: int = 400, day: int | None = DAY_RECORDS, f
     replay = Replay(
         fault=fault,
         settings={"batch.size": 16384, "linger.ms": 5, "compression.type": "none"},
+        producers=(7,),
         stored=batches(stored, 500),
         sent=(
-            Sent(requests=again, batches=batches(again, 200_000 // again, 800 // again)),
-            Sent(requests=50, batches=batches(100, 1000, 8)),
+            Sent(
+                requests=again,
+                batches_of_producers=(again,),
+                batches=batches(again, 200_000 // again, 800 // again),
+            ),
+            Sent(requests=50, batches_of_producers=(100,), batches=batches(100, 1000, 8)),
         ),
     )
     producer = Producer(
-        id=7, epoch=0, is_transactional=True, codecs=("none",), batches=stored, records=800, bytes=200_000
+        id=7, epoch=0, is_transactional=True, codecs=("none",), batches=stored, records=800, bytes=200_000, last_ms=4000
     )
     return Sample(
         records=800,

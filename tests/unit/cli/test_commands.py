@@ -161,7 +161,7 @@ def test_run_refuses_an_unknown_study_before_anything_starts(tmp_path: Path) -> 
     done = _stack(tmp_path / "state", "run", KAFKA_PARETO_OPTION_STUDY="quikc")
     assert done.returncode == 65
     assert "error: " in done.stderr
-    assert "quikc: there is no such study; there are broker_lost, cold_burst, " in done.stderr
+    assert "quikc: there is no such study; there are broker_lost, client_upgrade, " in done.stderr
     assert not (tmp_path / "state").exists()
 
 

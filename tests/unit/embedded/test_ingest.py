@@ -9,11 +9,13 @@ import pytest
 
 from kafka_pareto.drivers.ingestion.file_ingestion import Arrived
 from kafka_pareto.drivers.ingestion.output import CheckOutput, IngestionOutput, RowsFound
+from kafka_pareto.drivers.ingestion.plain_csv import plain_csv
 from kafka_pareto.errors import BadInputError, ConsentError
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.requests import IngestRequest
 from kafka_pareto_embedded.runs.ingest import (
     counts_of,
+    delimiter_of,
     ingest,
     require_ceilings,
     require_consent,
@@ -96,19 +98,20 @@ def test_the_plan_is_shown_before_anybody_consents(tmp_path: Path, capsys: pytes
 
 def test_no_file_is_sent_to_a_topic_of_a_name_that_this_tool_makes_and_deletes(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match=r"TOPIC=kafka-pareto\.a\.b\.c: names with kafka-pareto\. are reserved"):
-        wanted_of(request(tmp_path, topic="kafka-pareto.a.b.c"))
+        delimiter_of(request(tmp_path, topic="kafka-pareto.a.b.c"))
 
 
 @pytest.mark.parametrize("delimiter", ["ab", "§", '"', "TAB"])
 def test_a_delimiter_is_one_character_that_no_row_needs_otherwise(tmp_path: Path, delimiter: str) -> None:
     with pytest.raises(BadInputError, match=f"DELIMITER={delimiter}: must be one ASCII character"):
-        wanted_of(request(tmp_path, delimiter=delimiter))
+        delimiter_of(request(tmp_path, delimiter=delimiter))
 
 
 def test_delimiter_and_encoding_reach_the_tool_as_it_names_them(tmp_path: Path) -> None:
-    wanted = wanted_of(request(tmp_path, delimiter="tab", encoding="latin-1"))
-
-    assert (wanted.delimiter, wanted.encoding) == ("\t", "latin_1")
+    asked = request(tmp_path, delimiter="tab", encoding="latin-1")
+    with plain_csv(asked.file, asked.encoding, delimiter_of(asked), tmp_path) as plain:
+        wanted = wanted_of(asked, plain)
+    assert (wanted.file, wanted.delimiter, wanted.encoding) == (asked.file, "\t", "latin_1")
 
 
 def test_the_reply_counts_records_sent_now_and_records_present(tmp_path: Path) -> None:

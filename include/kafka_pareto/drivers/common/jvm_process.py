@@ -66,10 +66,17 @@ Result = TypeVar("Result", bound=JvmResult)
 class LoadProcess:
     """A Java program run as a subprocess that dies with this process, even on kill -9."""
 
-    def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        client_config: Path | None,
+        settings: Settings,
+        client_jars: Path | None = None,
+    ) -> None:
         self._bootstrap_servers = bootstrap_servers
         self._client_config = client_config
         self._settings = settings
+        self._client_jars = client_jars
 
     def jvm_warmup_s(self, request: JvmRequest) -> float:  # noqa: ARG002 (a warm JVM's answer depends on it)
         """Return how long the JVM must send before measuring, to be equally warm for every request."""
@@ -130,7 +137,7 @@ class LoadProcess:
         secrets: list[str],
     ) -> Execution:
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-            argv = tied([*java_argv(self._settings, request, main_class), *options])
+            argv = tied([*java_argv(self._settings, request, main_class, self._client_jars), *options])
             cpu_before, started = _children_cpu_s(), time.monotonic()
             process = start(argv, subprocess.DEVNULL, output.fileno(), errors)
             ended = _wait(process, request.timeout_s, watch)
@@ -143,17 +150,21 @@ class LoadProcess:
             return Execution(output.read().decode(errors="replace"), complaint, wall_s, cpu_s)
 
 
-def java_argv(settings: Settings, request: JvmRequest, main_class: str, serving_s: float = 0.0) -> list[str]:
+def java_argv(
+    settings: Settings, request: JvmRequest, main_class: str, client_jars: Path | None = None, serving_s: float = 0.0
+) -> list[str]:
     """Return the command line up to the program's own options.
 
     Anything secret is in the properties file. If its parent is gone, the program ends itself after a limit in whole
-    minutes slightly above `LoadProcess`'s. A JVM that serves several requests may run `serving_s` longer.
+    minutes slightly above `LoadProcess`'s. A JVM that serves several requests may run `serving_s` longer. The classes
+    in the folder `client_jars` take precedence over those of the bundled client.
     """
     limit_minutes = math.ceil((serving_s + request.timeout_s + _GRACE_S) / 60)
     # A JVM without this option still starts.
     argv = [settings.java, "-XX:+IgnoreUnrecognizedVMOptions", f"-XX:SelfDestructTimer={limit_minutes}"]
     argv += [f"-Xmx{request.heap_mib}m"]
-    return [*argv, "-Duser.language=en", "-Duser.country=US", "-cp", f"{settings.kafka_jars}/*", main_class]
+    class_path = ":".join(f"{folder}/*" for folder in (client_jars, settings.kafka_jars) if folder is not None)
+    return [*argv, "-Duser.language=en", "-Duser.country=US", "-cp", class_path, main_class]
 
 
 def start(argv: list[str], stdin: int, stdout: int, stderr: BinaryIO) -> subprocess.Popen[bytes]:

@@ -15,7 +15,7 @@ from kafka_pareto.campaign.records import TimedLoad
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue
 from kafka_pareto.study.quantity import Resolution, Shown
-from kafka_pareto.study.workload import Arrival, MadePayload
+from kafka_pareto.study.workload import BUNDLED, Arrival, MadePayload
 
 _MIB = 1 << 20
 LatencyMs: TypeAlias = Annotated[float, Resolution(methodcaller("latency_resolution_ms"))]
@@ -32,7 +32,7 @@ class LoadRequest:
     `throughput_records_s` limits either; None means as fast as possible. Without a `payload_file` (one value per line,
     or sampled records if `is_sampled`) the tool generates the values named by `made_payload`. Each of the load
     generator's `producers` has its own sending thread; they share all rates. `arrival` sets the inter-arrival times at
-    a fixed rate.
+    a fixed rate, `client` the version of Kafka's client.
     """
 
     topic: str
@@ -49,6 +49,7 @@ class LoadRequest:
     producers: int = 1
     is_sampled: bool = False
     arrival: Arrival = "constant"
+    client: str = BUNDLED
 
     @property
     def client_properties(self) -> Mapping[str, Mapping[str, PropertyValue]]:

@@ -44,6 +44,7 @@ class FileToSend:
         encoding: How rows become values: `bytes` unchanged, `latin_1` from ISO 8859-1 to UTF-8.
         partitions: Of a new topic; None for those of an existing one, else 12.
         most_mib_s: Limit for reading the file, and the topic afterwards; 0 for none.
+        name: The user's, if the file is a converted copy.
     """
 
     file: Path
@@ -52,6 +53,7 @@ class FileToSend:
     encoding: str = "bytes"
     partitions: int | None = None
     most_mib_s: float = 0.0
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class FileIngestion:
         known = self._begun.known(description.cluster_id, wanted.topic)
         if known is None:
             begun = BegunIngestion(
-                file=str(wanted.file.resolve()),
+                file=wanted.name or str(wanted.file.resolve()),
                 sha256=digest,
                 bytes=size,
                 topic=wanted.topic,

@@ -165,6 +165,7 @@ def request_for(
         producers=load.producers,
         is_sampled=load.is_sampled,
         arrival=load.arrival,
+        client=load.client,
     )
 
 

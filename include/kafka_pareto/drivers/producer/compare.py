@@ -28,10 +28,11 @@ from kafka_pareto.study.identifiers import MOST_RECORD_SIZE_BYTES
 from kafka_pareto.study.quantity import Value, Values
 from kafka_pareto.study.setting import BROKER_SETTINGS, Setting, client_settings
 from kafka_pareto.study.topic_study import conditions_of
-from kafka_pareto.study.workload import MOST_PRODUCERS, CompressiblePayload, Payload, ProducerLoad, SentTopic
+from kafka_pareto.study.workload import BUNDLED, MOST_PRODUCERS, CompressiblePayload, Payload, ProducerLoad, SentTopic
 
 PRODUCERS = "producers"
 PAYLOAD = "payload"
+CLIENT = "client"
 TOPIC_SETTINGS = ("topic_partitions", "replication_factor", "min_insync_replicas")
 _PAYLOADS: dict[str, Payload] = {
     "random": "random",
@@ -42,6 +43,7 @@ _LOAD_SETTINGS = (
     Setting(RECORD_SIZE, 1024, "load", least=1, most=MOST_RECORD_SIZE_BYTES),
     Setting(PRODUCERS, 1, "load", least=1, most=MOST_PRODUCERS),
     Setting(PAYLOAD, "random", "load", choices=tuple(_PAYLOADS)),
+    Setting(CLIENT, BUNDLED, "load"),
 )
 SETTINGS: dict[str, Setting] = {
     **client_settings(DEFAULTS, CHOICES, BOUNDS),
@@ -97,6 +99,7 @@ class CompareProducer(Compare, ProducerStudy):
             record_size_bytes=int(stated[RECORD_SIZE]),
             payload=_PAYLOADS[str(stated[PAYLOAD])],
             producers=int(stated[PRODUCERS]),
+            client=str(stated[CLIENT]),
         )
 
     def topic_of(self, configuration: Configuration) -> SentTopic:
@@ -179,6 +182,13 @@ class CompareProducer(Compare, ProducerStudy):
                 del paced["rate_fraction"]
             protocol = {**protocol, "paced": paced}
         return {**given, "protocol": {**default, **protocol}}
+
+    @model_validator(mode="after")
+    def _clients_need_the_generator(self) -> Self:
+        clients = {self.load_of(case, level).client for case in self.cases for level in self.levels_of(case)}
+        if self.protocol.load_tool != "load_generator" and clients != {BUNDLED}:
+            raise ValueError("client needs protocol.load_tool load_generator; kafka_perf_test has the bundled client")
+        return self
 
     @model_validator(mode="after")
     def _levels_differ(self) -> Self:

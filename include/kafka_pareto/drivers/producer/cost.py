@@ -114,17 +114,19 @@ def _load_s(study: ProducerStudy, case: str) -> float:
 
 
 def largest_heap_mib(study: ProducerStudy) -> int:
-    """Return the largest heap that the load tool needs for any configuration, in MiB."""
+    """Return the largest heap that the load tools need for any part, in MiB; each client version has its own JVM."""
     if not isinstance(study, Compare):
         buffers = study.varied_factors.get(_BUFFER)
         largest = {_BUFFER: max(map(int, buffers.extremes()))} if isinstance(buffers, NumericFactor) else {}
         producers = study.load_of(study.cases[0], study.baseline_configuration()).producers
         return _heap_mib({**study.properties(study.baseline_configuration()), **largest}, producers)
-    return max(
-        _heap_mib(study.properties(configuration), study.load_of(case, configuration).producers)
-        for case in study.cases
-        for configuration in study.levels_of(case)
-    )
+    heaps_mib: dict[tuple[str, str], int] = {}
+    for case in study.cases:
+        for configuration in study.levels_of(case):
+            load = study.load_of(case, configuration)
+            heap_mib = _heap_mib(study.properties(configuration), load.producers)
+            heaps_mib[case, load.client] = max(heaps_mib.get((case, load.client), 0), heap_mib)
+    return max(sum(mib for (of_case, _), mib in heaps_mib.items() if of_case == case) for case in study.cases)
 
 
 def _heap_mib(properties: Mapping[str, PropertyValue], producers: int) -> int:

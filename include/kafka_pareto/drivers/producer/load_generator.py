@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -24,6 +25,7 @@ from kafka_pareto.drivers.common.load_tool import (
     client_metrics,
     read_last_line,
 )
+from kafka_pareto.drivers.producer.clients import jars_of
 from kafka_pareto.drivers.producer.warm_jvm import WarmLoadProcess
 from kafka_pareto.drivers.producer.within_run_cv import latency_cv_in_run, throughput_cv_in_run
 from kafka_pareto.errors import LoadToolError
@@ -84,8 +86,8 @@ class GeneratorOutput(ToolOutput):
 class LoadGenerator:
     """Run the generator as a load tool, for `timed` requests; a part of 0 seconds is skipped.
 
-    Every load gets its own JVM or, with `keeps_jvm`, one warm JVM serves them all until the context ends. Loads then
-    need little warm-up, except the first of a JVM.
+    Every load gets its own JVM or, with `keeps_jvm`, one warm JVM of each client version serves them all until the
+    context ends. Loads then need little warm-up, except the first of a JVM.
 
     If the machine runs brokers too, data they have written stays in memory for half a minute and would be written back
     during a later phase. So the machine is made to write it back before the paced phase begins.
@@ -102,7 +104,10 @@ class LoadGenerator:
     ) -> None:
         self._settle_s = LONGEST_SETTLING_S if has_brokers else 0.0
         self._main_class = SERVER_CLASS if keeps_jvm else MAIN_CLASS
-        self._process = (WarmLoadProcess if keeps_jvm else LoadProcess)(bootstrap_servers, client_config, settings)
+        self._kind = WarmLoadProcess if keeps_jvm else LoadProcess
+        self._cluster = bootstrap_servers, client_config
+        self._settings = settings
+        self._processes: dict[str, LoadProcess] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -111,20 +116,29 @@ class LoadGenerator:
         self.close()
 
     def close(self) -> None:
-        """End a warm JVM; the next load starts another."""
-        self._process.close()
+        """End the warm JVMs; the next load starts another."""
+        with ExitStack() as closing:
+            for process in self._processes.values():
+                closing.callback(process.close)
 
     def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
         """Run one timed load."""
-        jvm_warmup_s = self._process.jvm_warmup_s(request)
+        process = self._process_of(request.client)
+        jvm_warmup_s = process.jvm_warmup_s(request)
         timed = warmed_up_for(timed_within_limit(request), jvm_warmup_s)
-        return self._process.run(
+        return process.run(
             self._main_class,
             generator_options(request, timed, self._settle_s),
             replace(request, timeout_s=request.timeout_s + self._settle_s + jvm_warmup_s),
             watch,
             lambda ended: load_result(ended, timed, request.producers),
         )
+
+    def _process_of(self, client: str) -> LoadProcess:
+        """Return the process of a client version, since a JVM has one version only."""
+        if client not in self._processes:
+            self._processes[client] = self._kind(*self._cluster, self._settings, jars_of(client, self._settings))
+        return self._processes[client]
 
 
 def warmed_up_for(timed: TimedLoad, seconds: float) -> TimedLoad:

@@ -12,6 +12,7 @@ from kafka_pareto.campaign.records import Plan, Sizing
 from kafka_pareto.drivers.common.systems import open_system
 from kafka_pareto.drivers.producer.attempt import load_setting, request_for
 from kafka_pareto.drivers.producer.ceilings import keep_ceilings
+from kafka_pareto.drivers.producer.clients import fault_of
 from kafka_pareto.drivers.producer.cost import cost_of, largest_heap_mib, require_possible_loads
 from kafka_pareto.drivers.producer.payload import payload_text
 from kafka_pareto.drivers.producer.runner import ProducerRunner
@@ -48,6 +49,10 @@ class ProducerRuntime(DriverRuntime):
         sizing = campaign.read_record(campaign.keys.sizing(study.sized_like(case)), Sizing)
         request = request_for(case, configuration, study, sizing, topic_name(campaign.keys, case))
         return load_setting(request, payload_text(study.load_of(case, configuration).payload))
+
+    def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:
+        """Return what a level's client version lacks."""
+        return fault_of(ProducerStudy.of(study).load_of("", configuration).client, settings)
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ProducerRunner]:

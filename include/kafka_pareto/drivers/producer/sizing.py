@@ -234,6 +234,7 @@ class _BaselineLoads:
             producers=self._load.producers,
             is_sampled=self._load.is_sampled,
             arrival=self._load.arrival,
+            client=self._load.client,
         )
 
 

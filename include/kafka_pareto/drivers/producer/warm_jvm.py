@@ -58,8 +58,14 @@ class WarmLoadProcess(LoadProcess):
     killed with the thread that started it, and ends with its stdin, so one thread sends all requests.
     """
 
-    def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
-        super().__init__(bootstrap_servers, client_config, settings)
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        client_config: Path | None,
+        settings: Settings,
+        client_jars: Path | None = None,
+    ) -> None:
+        super().__init__(bootstrap_servers, client_config, settings, client_jars)
         self._jvm: _Jvm | None = None
 
     def jvm_warmup_s(self, request: JvmRequest) -> float:
@@ -83,7 +89,7 @@ class WarmLoadProcess(LoadProcess):
         started = time.monotonic()
         if self._jvm is None or not self._jvm.can_take(request):
             self.close()
-            self._jvm = _Jvm(self._settings, request, main_class)
+            self._jvm = _Jvm(self._settings, request, main_class, self._client_jars)
         try:
             line, complaint = self._jvm.ask(options, request.timeout_s, watch, secrets)
             answer = _Answer.model_validate_json(line)
@@ -101,12 +107,12 @@ class WarmLoadProcess(LoadProcess):
 class _Jvm:
     """One server process, and the settings it was started with."""
 
-    def __init__(self, settings: Settings, request: JvmRequest, main_class: str) -> None:
+    def __init__(self, settings: Settings, request: JvmRequest, main_class: str, client_jars: Path | None) -> None:
         self._heap_mib = request.heap_mib
         self._started = time.monotonic()
         self._loads = 0
         self._unread = b""
-        argv = tied(java_argv(settings, request, main_class, LONGEST_LIFE_S))
+        argv = tied(java_argv(settings, request, main_class, client_jars, LONGEST_LIFE_S))
         with ExitStack() as opened:
             self._errors = opened.enter_context(tempfile.TemporaryFile())
             self._socket, servers_end = (opened.enter_context(end) for end in socket.socketpair())

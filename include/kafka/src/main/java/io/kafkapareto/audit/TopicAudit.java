@@ -222,11 +222,13 @@ public final class TopicAudit {
                 Collectors.groupingBy(StoredBatch::producerId, TreeMap::new, Collectors.toList()));
         found.put("producer_count", byProducer.size());
         ArrayNode producers = found.putArray("producers");
-        byProducer.entrySet().stream().limit(MOST_PRODUCERS).forEach(each -> {
+        Comparator<Map.Entry<Long, List<StoredBatch>>> newestFirst = Comparator.comparingLong(each -> -lastMs(each.getValue()));
+        byProducer.entrySet().stream().sorted(newestFirst).limit(MOST_PRODUCERS).forEach(each -> {
             List<StoredBatch> sent = each.getValue();
             ObjectNode producer = producers.addObject().put("batches", sent.size())
                     .put("records", sum(sent, batch -> batch.records().size())).put("bytes", sum(sent, StoredBatch::bytes))
-                    .put("is_transactional", sent.stream().anyMatch(StoredBatch::isTransactional));
+                    .put("is_transactional", sent.stream().anyMatch(StoredBatch::isTransactional))
+                    .put("last_ms", lastMs(sent));
             if (each.getKey() == RecordBatch.NO_PRODUCER_ID) {
                 producer.putNull("id").putNull("epoch");
             } else {
@@ -234,6 +236,10 @@ public final class TopicAudit {
             }
             producer.set("codecs", JSON.valueToTree(sent.stream().map(StoredBatch::codec).distinct().sorted().toList()));
         });
+    }
+
+    private static long lastMs(List<StoredBatch> batches) {
+        return batches.stream().mapToLong(StoredBatch::lastTimestampMs).max().getAsLong();
     }
 
     /**
@@ -254,6 +260,7 @@ public final class TopicAudit {
         int lingerMs = model.lingerMs(batchSize, present);
         replay.putObject("settings").put("batch.size", batchSize).put("linger.ms", lingerMs)
                 .put("compression.type", present.name());
+        replay.set("producers", JSON.valueToTree(model.producers()));
         ArrayNode stored = replay.putArray("stored");
         batches.forEach(each -> batch(stored, each.lastTimestampMs(), each.records().size(), each.bytes()));
         ArrayNode sent = replay.putArray("sent");
@@ -270,6 +277,7 @@ public final class TopicAudit {
 
     private static void sent(ObjectNode sent, List<ReplayedProducer.Outcome> outcomes) {
         sent.put("requests", outcomes.stream().mapToInt(ReplayedProducer.Outcome::requests).sum());
+        sent.set("batches_of_producers", JSON.valueToTree(outcomes.stream().map(each -> each.batches().size()).toList()));
         ArrayNode batches = sent.putArray("batches");
         outcomes.forEach(each -> each.batches().forEach(
                 batch -> batch(batches, batch.lastTimestampMs(), batch.records(), batch.bytes())));

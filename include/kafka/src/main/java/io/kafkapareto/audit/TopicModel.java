@@ -98,6 +98,11 @@ final class TopicModel {
         return best;
     }
 
+    /** Return the producers' IDs, in the order of {@link #send}. */
+    List<Long> producers() {
+        return List.copyOf(batchesOfProducer.keySet());
+    }
+
     /** Return what each producer would have sent. */
     List<ReplayedProducer.Outcome> send(int batchSize, int lingerMs, Codec codec) throws InterruptedException {
         var settings = new ReplayedProducer.Settings(batchSize, lingerMs, codec.compression());

@@ -1,0 +1,255 @@
+"""Verify after a rollout which producers of a topic use the new settings, by their latest batches. Reads only."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Literal
+
+from kafka_pareto.analysis.plain_table import table_lines
+from kafka_pareto.analysis.wording import counted
+from kafka_pareto.audit.audit import BOUNDS, PREDICTABLE
+from kafka_pareto.audit.reading import Limits, Producer, Replay, Sample, Topic, TopicReader
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.kafka.known_properties import PropertyValue, is_idempotent, resolved
+from kafka_pareto.settings import Settings
+from kafka_pareto.storage.record import Frozen, Record
+from kafka_pareto.study.requests import VerifyRequest
+
+Use = Literal["in use", "not in use", "inconclusive", "stopped"]
+
+_MOST_OFF = 0.2
+_FEWEST_BATCHES = 10
+_SHORTEST_SILENCE_S = 10.0
+_SILENT_FOR_BATCHES = 10
+_WORST_FIRST: tuple[Use, ...] = ("not in use", "inconclusive", "in use", "stopped")
+
+
+class VerifiedProducer(Frozen):
+    """One producer's batches, and whether they are what the settings would send.
+
+    Attributes:
+        id: None for all producers without idempotence, which send no ID.
+        expected_records_per_batch: The same records sent with the settings; None if the batches do not show when
+            they were sent, or are too few.
+        reasons: What contradicts the settings, or why the batches are inconclusive.
+        silent_s: How long before the newest record its last one was sent.
+    """
+
+    id: int | None
+    epoch: int | None
+    use: Use
+    reasons: tuple[str, ...]
+    codecs: tuple[str, ...]
+    records: int
+    batches: int
+    records_per_batch: float
+    expected_records_per_batch: float | None
+    silent_s: float
+
+
+class Verification(Record):
+    """The producers of a topic's latest records, those without the settings first.
+
+    Attributes:
+        at: Time of the report, in UTC.
+        settings: Where the settings are from.
+        use: The worst of all producers that have not stopped.
+        seconds: The time that the records span.
+        more_producers: Producers beyond the hundred that sent last; they are not judged.
+    """
+
+    at: str
+    kafka: str
+    topic: str
+    settings: str
+    use: Use
+    records: int
+    seconds: float
+    producers: tuple[VerifiedProducer, ...]
+    more_producers: int
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """The settings that producers should use.
+
+    Attributes:
+        source: Where they are from.
+        previous: Those before; producers that still use them are recognized by them. None if unknown.
+        not_compared: Settings whose values are unknown, because the clients' defaults differ from Java's.
+    """
+
+    source: str
+    expected: Mapping[str, PropertyValue]
+    previous: Mapping[str, PropertyValue] | None = None
+    not_compared: frozenset[str] = field(default_factory=frozenset)
+
+
+def verify(request: VerifyRequest, kafka: str, rollout: Rollout, settings: Settings) -> Verification:
+    """Read the latest batches of the topic on the cluster at `kafka` (`host:port,…`), and judge each producer.
+
+    Raises:
+        BadInputError: If the topic cannot be read, or has no records.
+        ClusterError: If the cluster cannot be reached.
+    """
+    what_if = [_predictable(each) for each in (rollout.expected, rollout.previous) if each is not None]
+    (read,) = TopicReader(kafka, request.kafka_config, [request.topic], Limits.of(request), what_if, settings)
+    if not isinstance(read, Topic):
+        raise BadInputError(f"topic {request.topic}: {read.error}")
+    return verified(read, kafka, rollout)
+
+
+def verified(topic: Topic, kafka: str, rollout: Rollout) -> Verification:
+    """Judge each producer of a topic read with the expected and, if known, the previous settings as what-ifs.
+
+    Raises:
+        BadInputError: If the topic has no records.
+    """
+    sample = topic.sample
+    if sample is None:
+        raise BadInputError(f"topic {topic.topic}: has no records, so there is nothing to verify")
+    judged = [_judged(each, topic, sample, rollout) for each in sample.producers]
+    producers = tuple(sorted(judged, key=lambda each: (_WORST_FIRST.index(each.use), -each.records)))
+    more = sample.producer_count - len(producers)
+    use = producers[0].use
+    return Verification(
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        kafka=kafka,
+        topic=topic.topic,
+        settings=rollout.source,
+        use="inconclusive" if use == "stopped" or (use == "in use" and more) else use,
+        records=sample.records,
+        seconds=_seconds(sample),
+        producers=producers,
+        more_producers=more,
+    )
+
+
+def verification_text(found: Verification) -> str:
+    """Return a line per producer, and the result last; without a trailing newline."""
+    header = ["producer", "settings", "records", "per batch", "expected", "codec", "last sent", ""]
+    rows = [
+        [
+            "without an ID" if each.id is None else f"{each.id}",
+            each.use,
+            f"{each.records:,}",
+            f"{each.records_per_batch:,.1f}",
+            "-" if each.expected_records_per_batch is None else f"{each.expected_records_per_batch:,.1f}",
+            ", ".join(each.codecs),
+            "at the end" if each.silent_s < 1 else f"{each.silent_s:,.0f} s earlier",
+            "; ".join(each.reasons),
+        ]
+        for each in found.producers
+    ]
+    counts = Counter(each.use for each in found.producers)
+    others = f"; {counted(found.more_producers, 'more producer')} not judged" if found.more_producers else ""
+    uses = ", ".join(f"{count:,} {use}" for use, count in counts.items())
+    return "\n".join(
+        [
+            f"Topic {found.topic} on {found.kafka}: the last {found.records:,} records, over {found.seconds:,.1f} s",
+            f"Settings of {found.settings}",
+            "",
+            *(line.rstrip() for line in table_lines([header, *rows], "left")),
+            "",
+            f"Producers: {uses}{others}",
+        ]
+    )
+
+
+def _predictable(properties: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:
+    """Return what decides on batches, within the audit's bounds; a level only of the codec in use."""
+    found = resolved(properties)
+    for name, (least, most) in BOUNDS.items():
+        found[name] = min(max(int(found[name]), least), most)
+    level = f"compression.{found['compression.type']}.level"
+    return {name: found[name] for name in PREDICTABLE if not name.endswith(".level") or name == level}
+
+
+def _judged(producer: Producer, topic: Topic, sample: Sample, rollout: Rollout) -> VerifiedProducer:
+    silent_s = (sample.last_ms - producer.last_ms) / 1000
+    expected, previous = _records_per_batch(producer, sample.replay, rollout)
+    contradictions, doubts = _of_codec_and_idempotence(producer, topic, rollout)
+    found = producer.records / producer.batches
+    if expected is None:
+        doubts.append(sample.replay.fault or _why_unknown(rollout))
+    elif _alike(found, expected):
+        if previous is not None and _alike(found, previous) and not contradictions and _same_otherwise(rollout):
+            doubts.append("at this rate the previous settings would send the same batches")
+    else:
+        text = f"{found:.1f} records per batch instead of {expected:.1f}"
+        if previous is not None and _alike(found, previous):
+            contradictions.append(f"{text}, as with the previous settings")
+        elif found < expected:
+            doubts.append(f"{text}; the application may call flush() or wait for each record")
+        else:
+            doubts.append(f"{text}; brokers may answer more slowly than linger.ms")
+    use: Use = "not in use" if contradictions else "inconclusive" if doubts else "in use"
+    if silent_s > max(_SHORTEST_SILENCE_S, _SILENT_FOR_BATCHES * _seconds(sample) / producer.batches):
+        use = "stopped"
+    return VerifiedProducer(
+        id=producer.id,
+        epoch=producer.epoch,
+        use=use,
+        reasons=(*contradictions, *doubts),
+        codecs=producer.codecs,
+        records=producer.records,
+        batches=producer.batches,
+        records_per_batch=found,
+        expected_records_per_batch=expected,
+        silent_s=silent_s,
+    )
+
+
+def _of_codec_and_idempotence(producer: Producer, topic: Topic, rollout: Rollout) -> tuple[list[str], list[str]]:
+    """Return what contradicts the expected codec and idempotence, and what is doubtful."""
+    contradictions, doubts = [], []
+    codec = str(resolved(rollout.expected)["compression.type"])
+    others = [each for each in producer.codecs if each != codec]
+    if topic.compression_type is None:
+        doubts.append("without DescribeConfigs on the topic it is unknown whether the broker recompresses")
+    elif others == ["none"] and codec in producer.codecs:
+        doubts.append("some batches are not compressed")  # librdkafka sends what does not shrink uncompressed
+    elif others and topic.compression_type == "producer":
+        contradictions.append(f"codec {', '.join(others)} instead of {codec}")
+    if "enable.idempotence" not in rollout.not_compared:
+        wanted, is_ = is_idempotent(rollout.expected), producer.id is not None
+        if wanted and not is_:
+            contradictions.append("not idempotent")
+        if is_ and not wanted:
+            contradictions.append("idempotent, unlike the settings")
+    return contradictions, doubts
+
+
+def _same_otherwise(rollout: Rollout) -> bool:
+    """Return whether previous and expected settings have the same codec and idempotence."""
+    if rollout.previous is None:
+        return False
+    now, before = resolved(rollout.expected), resolved(rollout.previous)
+    return all(now[name] == before[name] for name in ("compression.type", "enable.idempotence"))
+
+
+def _records_per_batch(producer: Producer, replay: Replay, rollout: Rollout) -> tuple[float | None, float | None]:
+    """Return those of the expected settings, and of the previous ones; None if unknown."""
+    is_unknown = rollout.not_compared & {"batch.size", "linger.ms"}
+    if is_unknown or producer.batches < _FEWEST_BATCHES or producer.id not in replay.producers:
+        return None, None
+    place = replay.producers.index(producer.id)
+    found = [producer.records / each.batches_of_producers[place] for each in replay.sent[1:]]
+    return found[0], found[1] if len(found) > 1 else None
+
+
+def _why_unknown(rollout: Rollout) -> str:
+    if unset := sorted(rollout.not_compared & {"batch.size", "linger.ms"}):
+        return f"the settings do not state {' and '.join(unset)}, whose default depends on the client"
+    return f"fewer than {_FEWEST_BATCHES} batches"
+
+
+def _alike(one: float, other: float) -> bool:
+    return abs(one / other - 1) <= _MOST_OFF
+
+
+def _seconds(sample: Sample) -> float:
+    return (sample.last_ms - sample.first_ms) / 1000

@@ -1,0 +1,1 @@
+"""Check whether a candidate's settings satisfy a study's conditions, measured beside reference settings."""

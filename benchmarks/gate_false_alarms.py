@@ -79,7 +79,7 @@ def _measure(wanted: Mapping[str, int], file: Path) -> None:
             "own_cluster_id": running.cluster_id,
             "store_folder": Path(folder),
         }
-        # The two kinds alternate as far as possible, so that neither has the younger brokers.
+        # The two kinds alternate as far as possible, so that both meet brokers of the same age.
         for number, name in enumerate([missing[0], *_spread(missing)]):
             study = gate_study(quick, REFERENCE, {**REFERENCE, **CANDIDATES[name]}).model_copy(update={"seed": number})
             result = gate.run(

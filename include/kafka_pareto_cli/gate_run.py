@@ -57,7 +57,12 @@ def run_gate(request: GateRequest, settings: Settings, console: Console) -> Gate
     keys = GateKeys(study.name, gate_id)
     if request.resume is not None and store.tag(keys.frozen_study()) is None:
         raise BadInputError(f"--resume: {gate_id}: {settings.store_folder} has no such gate of {study.name}")
-    console.print(f"Gate {gate_id} of study {study.name}, stored in {settings.store_folder}", highlight=False)
+    console.print(
+        f"Gate {gate_id} of study {study.name}, stored in {settings.store_folder}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
     try:
         with step_messages(console):
             return gate.run(
@@ -65,7 +70,11 @@ def run_gate(request: GateRequest, settings: Settings, console: Console) -> Gate
             )
     except (KafkaParetoError, KeyboardInterrupt, SystemExit) as error:
         if not isinstance(error, BadInputError) and store.tag(keys.frozen_study()) is not None:
-            console.print(f"Nothing measured is lost. To resume: the same command with --resume {gate_id}")
+            console.print(
+                f"Nothing measured is lost. To resume: the same command with --resume {gate_id}",
+                highlight=False,
+                soft_wrap=True,
+            )
         raise
 
 

@@ -26,10 +26,7 @@ _AsOneObject = Annotated[bool, typer.Option("--json", help="Print one JSON objec
 
 
 class WithOwnExitCodes(TyperCommand):
-    """A command whose exit codes 1 and 2 have meanings of their own.
-
-    An unknown option is bad input instead, and an error of this program an exit code of its own.
-    """
+    """A command whose exit codes 1 and 2 have their own meanings: usage errors exit with 65, internal ones with 70."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import time
 from dataclasses import replace
@@ -26,6 +27,7 @@ WAYS: list[dict[str, Any]] = [
     {"reader": "slices"},
     {"reader": "mapped", "producers": 2},
     {"encoding": "avro"},
+    {"encoding": "json"},
     {"senders": "parallel_stream"},
     {"senders": "fork_join_2"},
     {"senders": "platform_threads_100"},
@@ -209,11 +211,44 @@ def test_a_forgotten_quote_counts_as_all_the_lines_that_it_swallows(bench: Bench
         bench.ingestion.send(bench.ingestion.begin(wanted), wanted, lambda _: None, None)
 
 
-def test_numbers_that_are_none_are_malformed_where_they_are_parsed(bench: Bench) -> None:
+def test_rows_become_json_objects_with_the_types_of_the_first_row(bench: Bench) -> None:
+    file, topic = bench.folder / "typed.csv", new_name()
+    rows = ['7,"Lem, S.",12.50,,01234', '8,"two\nlines ""quoted""",0.0000001,x,+1', ",,,,", "9,Zoë,7,1,5"]
+    file.write_text("\n".join([" id,title,price,,zip", *rows, "07,,,,", "1,,1e5,,"]) + "\n")
+    wanted = FileToSend(file, topic, encoding="json", partitions=1)
+
+    arrived = bench.ingestion.send(bench.ingestion.begin(wanted), wanted, lambda _: None, None)
+
+    require_equal(arrived.held, 4)
+    assert arrived.output.malformed == {"number": 2}
+    printed = bench.kafkas(
+        "org.apache.kafka.tools.consumer.ConsoleConsumer",
+        *("--topic", topic, "--from-beginning", "--max-messages", "4", "--timeout-ms", "20000"),
+    ).decode()
+    assert '"price":12.50' in printed
+    assert '"price":0.0000001' in printed
+    assert [json.loads(line) for line in printed.splitlines()] == [
+        {"id": 7, "title": "Lem, S.", "price": 12.5, "column_4": None, "zip": "01234"},
+        {"id": 8, "title": 'two\nlines "quoted"', "price": 1e-7, "column_4": "x", "zip": "+1"},
+        {"id": None, "title": None, "price": None, "column_4": None, "zip": None},
+        {"id": 9, "title": "Zoë", "price": 7, "column_4": "1", "zip": "5"},
+    ]
+
+
+def test_json_above_the_ceiling_is_refused_before_a_topic_is_made(bench: Bench) -> None:
+    wanted = FileToSend(bench.books(500), new_name(), encoding="json", most_bytes=1000)
+    with pytest.raises(BadInputError, match=r"GiB as JSON, above CEILING_GIB="):
+        bench.ingestion.begin(wanted)
+    with pytest.raises(ClusterError, match="UnknownTopicOrPartition"):
+        bench.cluster.topic_health(wanted.topic)
+
+
+@pytest.mark.parametrize("encoding", ["avro", "json"])
+def test_numbers_that_are_none_are_malformed_where_they_are_parsed(bench: Bench, encoding: str) -> None:
     file, topic = bench.folder / "numbers.csv", bench.topic()
     file.write_text("id,price\n" + "".join(f"{row},{row}.5\n" for row in range(100)) + "x,1.5\n7,cheap\n,\n")
 
-    assert bench.send(file, topic, encoding="avro").malformed == {"number": 2}
+    assert bench.send(file, topic, encoding=encoding).malformed == {"number": 2}
     assert bench.send(file, bench.topic()).rows_malformed == 0
 
 

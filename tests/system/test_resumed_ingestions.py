@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 
 from kafka_pareto.brokers.processes import tied
 from kafka_pareto.drivers.ingestion.file_ingestion import FileToSend
@@ -238,3 +239,38 @@ def test_a_topic_with_foreign_records_cannot_be_resumed(bench: Bench) -> None:
 
     with pytest.raises(BadInputError, match="ends with a record from another source"):
         bench.send(bench.books(), topic, is_resumable=True)
+
+
+def test_a_file_is_appended_to_records_of_others_and_another_file_to_that(bench: Bench) -> None:
+    topic, file = new_name(), bench.folder / "bad_line.csv"
+    file.write_text("a,b\n" + "".join(f"{row},1\n" for row in range(50)) + "1,2,3\n")
+    bench.cluster.create_topic(topic, 2, 1)
+    producer = Producer({"bootstrap.servers": bench.brokers.bootstrap_servers})
+    for number in range(7):
+        producer.produce(topic, b"another program's", partition=number % 2)
+    assert producer.flush(30) == 0
+
+    with pytest.raises(BadInputError, match=f"topic {topic}: holds 7 records .*APPEND=yes"):
+        bench.ingestion.begin(FileToSend(bench.books(), topic))
+    sent = 7
+    for source, malformed in ((bench.books(), 0), (file, 1)):
+        wanted = FileToSend(source, topic, appends=True)
+        begun = bench.ingestion.begin(wanted)
+        assert bench.ingestion.begin(wanted).from_offsets == begun.from_offsets, "resumed"
+        assert sum(begun.from_offsets) == sent
+        arrived = bench.ingestion.send(begun, wanted, lambda _: None, None)
+        assert arrived.held.file is not None
+        require_equal(arrived.held, arrived.held.file.rows)
+        sent += arrived.held.file.rows
+        assert bench.cluster.end_offset(topic) == sent
+        assert bench.malformed(topic) == malformed
+    for appends in (False, True):  # repeated by mistake
+        with pytest.raises(BadInputError, match=f"already holds all rows of {file}"):
+            bench.ingestion.begin(FileToSend(file, topic, appends=appends))
+
+
+def test_nothing_is_appended_to_a_compacted_topic(bench: Bench) -> None:
+    topic = bench.topic()
+    bench.set_topic(topic, "cleanup.policy=compact")
+    with pytest.raises(BadInputError, match=f"topic {topic}: cleanup.policy=compact: keys are positions in a file"):
+        bench.ingestion.begin(FileToSend(bench.books(500), topic, appends=True))

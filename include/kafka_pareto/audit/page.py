@@ -14,7 +14,7 @@ _WIDEST_BAR = 180
 
 def audit_page(report: AuditReport, addresses: Mapping[str, str] | None = None) -> str:
     """Return the page with the given links on top; values are escaped, and no external resource is loaded."""
-    template = html_templates("kafka_pareto.audit").get_template("page.html.j2")
+    template = html_templates("kafka_pareto.audit", "kafka_pareto.analysis").get_template("page.html.j2")
     return template.render(report=report, addresses=addresses or {}, text=text, bar=_bar, widest=_WIDEST_BAR)
 
 

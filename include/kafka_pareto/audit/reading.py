@@ -104,6 +104,7 @@ class Replay(Frozen):
 
     Attributes:
         fault: Why the batches do not show what producers did; empty if they do.
+        has_event_times: Whether the records' times are not those of sending.
         settings: The settings that explain the stored batches best.
         producers: The producers' IDs.
         stored: The batches as stored.
@@ -111,6 +112,7 @@ class Replay(Frozen):
     """
 
     fault: str
+    has_event_times: bool = False
     settings: dict[str, PropertyValue] = Field(default_factory=dict)
     producers: tuple[int, ...] = ()
     stored: tuple[SentBatch, ...] = ()

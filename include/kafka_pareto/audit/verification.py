@@ -78,7 +78,7 @@ class Rollout:
 
     Attributes:
         source: Where they are from.
-        previous: Those before; producers that still use them are recognized by them. None if unknown.
+        previous: The settings before the rollout, to recognize producers that still use them; None if unknown.
         not_compared: Settings whose values are unknown, because the clients' defaults differ from Java's.
     """
 
@@ -176,7 +176,7 @@ def _judged(producer: Producer, topic: Topic, sample: Sample, rollout: Rollout) 
     if expected is None:
         doubts.append(sample.replay.fault or _why_unknown(rollout))
     elif _alike(found, expected):
-        if previous is not None and _alike(found, previous) and not contradictions and _same_otherwise(rollout):
+        if previous is not None and _alike(found, previous) and not contradictions and _same_otherwise(topic, rollout):
             doubts.append("at this rate the previous settings would send the same batches")
     else:
         text = f"{found:.1f} records per batch instead of {expected:.1f}"
@@ -187,7 +187,8 @@ def _judged(producer: Producer, topic: Topic, sample: Sample, rollout: Rollout) 
         else:
             doubts.append(f"{text}; brokers may answer more slowly than linger.ms")
     use: Use = "not in use" if contradictions else "inconclusive" if doubts else "in use"
-    if silent_s > max(_SHORTEST_SILENCE_S, _SILENT_FOR_BATCHES * _seconds(sample) / producer.batches):
+    interval_s = (producer.last_ms - sample.first_ms) / 1000 / producer.batches
+    if not sample.replay.has_event_times and silent_s > max(_SHORTEST_SILENCE_S, _SILENT_FOR_BATCHES * interval_s):
         use = "stopped"
     return VerifiedProducer(
         id=producer.id,
@@ -223,12 +224,14 @@ def _of_codec_and_idempotence(producer: Producer, topic: Topic, rollout: Rollout
     return contradictions, doubts
 
 
-def _same_otherwise(rollout: Rollout) -> bool:
-    """Return whether previous and expected settings have the same codec and idempotence."""
+def _same_otherwise(topic: Topic, rollout: Rollout) -> bool:
+    """Return whether previous and expected settings share what batches show of codec and idempotence."""
     if rollout.previous is None:
         return False
+    visible = ["compression.type"] if topic.compression_type == "producer" else []
+    visible += [name for name in ("enable.idempotence",) if name not in rollout.not_compared]
     now, before = resolved(rollout.expected), resolved(rollout.previous)
-    return all(now[name] == before[name] for name in ("compression.type", "enable.idempotence"))
+    return all(now[name] == before[name] for name in visible)
 
 
 def _records_per_batch(producer: Producer, replay: Replay, rollout: Rollout) -> tuple[float | None, float | None]:

@@ -11,7 +11,7 @@ from kafka_pareto.doctor.records import VERDICTS, DoctorReport
 
 def doctor_page(report: DoctorReport, addresses: Mapping[str, str] | None = None) -> str:
     """Return the page with the given links on top; values are escaped, and no external resource is loaded."""
-    template = html_templates("kafka_pareto.doctor").get_template("page.html.j2")
+    template = html_templates("kafka_pareto.doctor", "kafka_pareto.analysis").get_template("page.html.j2")
     return template.render(
         report=report,
         addresses=addresses or {},

@@ -17,7 +17,7 @@ from kafka_pareto.study.cases import case_label
 _ENDINGS = {
     "holds": "all conditions hold",
     "broken": "see above",
-    "undecided": "gate.blocks are too few to decide every condition, or the candidate failed more often",
+    "undecided": "too few blocks (gate.blocks) to decide every condition, or the candidate failed more often",
 }
 _COMMANDS = {"holds": "notice", "broken": "error", "undecided": "warning"}
 
@@ -111,8 +111,8 @@ def _escaped(text: str) -> str:
 def _measured(each: JudgedCondition) -> str:
     if each.value is None:
         return "not measured"
-    what = f"{each.value:.2f} times the reference's" if each.of_reference else value_text(each.value, each.objective)
+    what = f"{each.value:.3f} times the reference's" if each.of_reference else value_text(each.value, each.objective)
     if each.low is None or each.high is None:
         return f"{what} (no interval after {counted(each.blocks, 'block')})"
-    ends = (f"{end:.2f}" if each.of_reference else value_text(end, each.objective) for end in (each.low, each.high))
+    ends = (f"{end:.3f}" if each.of_reference else value_text(end, each.objective) for end in (each.low, each.high))
     return f"{what} ({' to '.join(ends)})"

@@ -233,7 +233,11 @@ class Cluster:
 
     def end_offset(self, topic: str) -> int:
         """Sum the partitions' high watermarks. For acks 0 and 1 they lag behind acknowledged records."""
-        return int(self._ask("end_offsets", topic=topic))
+        return sum(self.end_offsets(topic))
+
+    def end_offsets(self, topic: str) -> list[int]:
+        """Return each partition's high watermark, by its number."""
+        return [int(each) for each in self._ask("end_offsets", topic=topic)]
 
     def delete_records(self, topic: str) -> None:
         """Delete all records up to the high watermarks. Brokers free the disk at their next retention check."""

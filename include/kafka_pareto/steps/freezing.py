@@ -24,6 +24,11 @@ def is_frozen(store: Store, keys: CampaignKeys, study: Study, corpus: str | None
     except MissingArtifactError:
         return False
     if _as_measured(known, keys) != _as_measured(study, keys):
+        if isinstance(keys, GateKeys):
+            raise BadInputError(
+                f"gate {keys.campaign} was started with other settings, conditions or study values; resume it with the "
+                "same files, or start a new gate without --resume"
+            )
         raise BadInputError(
             f"campaign {keys.prefix} was started with other values of its study; "
             "resume it with the same values, or start a new campaign"

@@ -142,8 +142,14 @@ class IngestRequest(Options):
     encoding: Literal["utf-8", "latin-1", "cp1252", "utf-16", "utf-32"] = Field(
         "utf-8", description="Encoding of the file. Rows are sent as UTF-8."
     )
+    values: Literal["rows", "json"] = Field(
+        "rows", description="Record values: rows (unchanged) or json (one object per row, with the header's names)."
+    )
     no_header: bool = Field(False, description="The file begins with a row, not with a header.")
     partitions: _Count | None = Field(None, description="Partitions of the topic, if it is created.")
+    append: bool = Field(
+        False, description="Add to a topic that holds records. No other program may send to it meanwhile."
+    )
     kafka: str | None = Field(None, description="A cluster other than the stack's, as host:port,…")
     kafka_config: Path | None = Field(None, description="Its client.properties.")
     ceiling_mib_s: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = Field(
@@ -211,7 +217,9 @@ class VerifyRequest(ReadRequest):
     settings: Path | None = Field(
         None, description="The settings to look for: Java or Spring properties, YAML, or librdkafka's."
     )
-    previous: Path | None = Field(None, description="The settings before the rollout, in the same formats.")
+    previous: Path | None = Field(
+        None, description="The settings before the rollout, in the same formats, to recognize producers that keep them."
+    )
     active: Annotated[
         str | None, Field(pattern=f"^{STUDY_NAME}$", description="Instead of files: a study with active settings.")
     ] = None

@@ -33,6 +33,9 @@ from kafka_pareto_embedded.bootstrap.preflight import find_java
 from kafka_pareto_embedded.lifecycle import lifecycle
 from kafka_pareto_embedded.terminal.as_typed import as_typed
 
+_DECIDING = frozenset({"batch.size", "linger.ms"})
+"""The settings that decide how many records a batch has."""
+
 
 def print_report(request: DoctorRequest, settings: Settings) -> None:
     """Print the verdicts on the given cluster, or the stack's, or, if neither is available, this machine only.
@@ -94,8 +97,13 @@ def _rollout(request: VerifyRequest, settings: Settings) -> Rollout:
         if request.case is not None:
             raise BadInputError(f"--record-size: {request.case}: needs --active, since a file holds for every size")
         wanted = _file(request.settings, "settings")
-        previous = None if request.previous is None else _file(request.previous, "previous").used
-        return Rollout(str(request.settings), wanted.used, previous, frozenset(wanted.other_defaults))
+        previous = None if request.previous is None else _file(request.previous, "previous")
+        if previous and (unset := sorted(_DECIDING.intersection(previous.other_defaults))):
+            raise BadInputError(
+                f"--previous: {request.previous}: must state {' and '.join(unset)}, whose default depends on the client"
+            )
+        unknown = frozenset(wanted.other_defaults)
+        return Rollout(str(request.settings), wanted.used, previous.used if previous else None, unknown)
     if request.previous is not None:
         raise BadInputError("--previous: needs --settings; a study knows its previous settings")
     study, store = str(request.active), open_store(settings)
@@ -107,7 +115,7 @@ def _rollout(request: VerifyRequest, settings: Settings) -> Rollout:
         at = f" for {request.case}" if request.case else ""
         raise BadInputError(f"--active: study {study} has no active settings{at}")
     if active.driver != "producer":
-        raise BadInputError(f"--active: study {study} has driver {active.driver}, whose settings are no producer's")
+        raise BadInputError(f"--active: study {study} has driver {active.driver}, whose settings are not for producers")
     return Rollout(f"study {study}, version {active.version}", active.properties, active.previous_properties)
 
 

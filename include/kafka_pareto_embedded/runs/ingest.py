@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -18,7 +19,7 @@ from kafka_pareto.drivers.common.cluster_mark import exclusive_load
 from kafka_pareto.drivers.common.systems import missing_safeguards
 from kafka_pareto.drivers.ingestion.file_ingestion import Arrived, FileIngestion, FileToSend
 from kafka_pareto.drivers.ingestion.load import IngestionLoad
-from kafka_pareto.drivers.ingestion.plain_csv import PlainCsv, plain_csv
+from kafka_pareto.drivers.ingestion.plain_csv import PlainCsv, plain_csv, size_if_plain
 from kafka_pareto.errors import BadInputError, ClusterError, ConsentError, KafkaParetoError, LeaseHeldError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.own_topics import PREFIX
@@ -52,6 +53,7 @@ def ingest(request: IngestRequest, settings: Settings, wait_s: float = WAIT_S) -
         LeaseHeldError: If another run sends to the topic, or another load runs on the cluster.
         LoadToolError: If rows could not be sent.
     """
+    require_allowed_topic(request)
     delimiter = delimiter_of(request)
     settings = settings.model_copy(update={"java": find_java(os.environ) or settings.java})
     require_login_of(request)
@@ -65,12 +67,20 @@ def ingest(request: IngestRequest, settings: Settings, wait_s: float = WAIT_S) -
             require_consent(request, cluster)
         most_bytes = math.inf if request.ceiling_gib is None else request.ceiling_gib * _GIB
         plain = opened.enter_context(
-            plain_csv(request.file, request.encoding, delimiter, folder, most_bytes, has_header=not request.no_header)
+            plain_csv(
+                request.file,
+                request.encoding,
+                delimiter,
+                folder,
+                most_bytes,
+                has_header=not request.no_header,
+                as_utf8=request.values != "rows",
+            )
         )
         opened.enter_context(_named(plain, request))
         if plain.notes:
             print(f"{request.file}: {'; '.join(plain.notes)}")
-        wanted = wanted_of(request, plain)
+        wanted = replace(wanted_of(request, plain), most_bytes=most_bytes)
         tool = IngestionLoad(servers, request.kafka_config, settings)
         ingestion = FileIngestion(cluster, tool, folder)
         load = exclusive_load(lease_store(), cluster, cluster.describe(), wait_s)
@@ -85,16 +95,20 @@ def ingest(request: IngestRequest, settings: Settings, wait_s: float = WAIT_S) -
     return Reply(counts_of(arrived, request))
 
 
-def delimiter_of(request: IngestRequest) -> str | None:
-    """Return the delimiter; None to detect it.
-
-    Raises:
-        BadInputError: If the delimiter is invalid, or the topic's name is reserved.
-    """
+def require_allowed_topic(request: IngestRequest) -> None:
+    """Refuse names of topics that campaigns create and delete."""
     if request.topic.startswith(PREFIX):
         raise BadInputError(
             f"TOPIC={request.topic}: names with {PREFIX} are reserved for topics that this tool creates and deletes"
         )
+
+
+def delimiter_of(request: IngestRequest) -> str | None:
+    """Return the delimiter; None to detect it.
+
+    Raises:
+        BadInputError: If it is invalid.
+    """
     delimiter = "\t" if request.delimiter == "tab" else request.delimiter
     if delimiter is None:
         return None
@@ -109,10 +123,11 @@ def wanted_of(request: IngestRequest, plain: PlainCsv) -> FileToSend:
         plain.path,
         request.topic,
         plain.delimiter,
-        plain.encoding,
+        plain.encoding if request.values == "rows" else request.values,
         request.partitions,
         request.ceiling_mib_s or 0.0,
         "" if plain.path == request.file else str(request.file),
+        request.append,
     )
 
 
@@ -151,7 +166,14 @@ def require_ceilings(request: IngestRequest) -> None:
         raise BadInputError(
             "KAFKA: an existing cluster needs CEILING_MIB_S and CEILING_GIB, its limits on rate and volume"
         )
-    size = request.file.stat().st_size if request.file.is_file() else 0
+    size = size_if_plain(request.file, request.encoding)
+    if size is None:
+        print(
+            f"plan: at most {request.ceiling_gib:g} GiB (size unknown before conversion) of {request.file} to topic "
+            f"{request.topic} of {request.kafka}, at most {request.ceiling_mib_s:g} MiB/s; compressed in transit, and "
+            "read back once"
+        )
+        return
     if size > request.ceiling_gib * _GIB:
         raise BadInputError(
             f"{request.file}: {size / _GIB:.2f} GiB, above CEILING_GIB={request.ceiling_gib:g}; raise the ceiling"

@@ -50,6 +50,6 @@ def test_values_are_escaped() -> None:
     shown = html.escape(nasty)
     assert nasty not in page
     assert f"Audited: {shown}, 1 topic" in page
-    assert page.count(f'<section class="topic" aria-label="{shown}">') == 2
+    assert page.count(f'<section class="group" aria-label="{shown}">') == 2
     assert f"no prediction: {shown}" in page
     assert f"Not read: {shown}" in page

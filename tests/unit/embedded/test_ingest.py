@@ -17,6 +17,7 @@ from kafka_pareto_embedded.runs.ingest import (
     counts_of,
     delimiter_of,
     ingest,
+    require_allowed_topic,
     require_ceilings,
     require_consent,
     require_login_of,
@@ -98,7 +99,7 @@ def test_the_plan_is_shown_before_anybody_consents(tmp_path: Path, capsys: pytes
 
 def test_no_file_is_sent_to_a_topic_of_a_name_that_this_tool_makes_and_deletes(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match=r"TOPIC=kafka-pareto\.a\.b\.c: names with kafka-pareto\. are reserved"):
-        delimiter_of(request(tmp_path, topic="kafka-pareto.a.b.c"))
+        require_allowed_topic(request(tmp_path, topic="kafka-pareto.a.b.c"))
 
 
 @pytest.mark.parametrize("delimiter", ["ab", "§", '"', "TAB"])

@@ -46,8 +46,8 @@ def test_the_text_has_what_changed_each_condition_and_the_verdict_last() -> None
         "Changed    linger.ms 5 to 20",
     ]
     assert lines[4] == "8,192 B: broken after 10 blocks"
-    assert lines[5].startswith("  broken  p95_latency_ms < 1.1 * reference    1.30 times the reference's (1.")
-    assert lines[6].startswith("  holds   throughput_mib_s > 0.9 * reference  1.00 times the reference's (0.")
+    assert lines[5].startswith("  broken  p95_latency_ms < 1.1 * reference    1.300 times the reference's (1.")
+    assert lines[6].startswith("  holds   throughput_mib_s > 0.9 * reference  1.000 times the reference's (0.")
     assert lines[9].endswith("(no interval after 1 block)")
     assert lines[-1] == "Broken: see above."
 
@@ -57,7 +57,7 @@ def test_junit_fails_broken_conditions_and_skips_undecided_ones() -> None:
     assert suite.attrib == {"name": "quick.g<1>", "tests": "7", "failures": "2", "errors": "0", "skipped": "2"}
     tests = list(suite.iter("testcase"))
     assert tests[0].attrib["name"] == "8,192 B: p95_latency_ms < 1.1 * reference"
-    assert "1.30 times" in tests[0].find("failure").attrib["message"]  # type: ignore[union-attr]
+    assert "1.300 times" in tests[0].find("failure").attrib["message"]  # type: ignore[union-attr]
     assert tests[-1].find("failure").attrib["message"] == "records were lost or duplicated in 1 repetition"  # type: ignore[union-attr]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import methodcaller
 from pathlib import Path
-from typing import Annotated, Protocol, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, Protocol, Self, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
 
@@ -15,7 +15,7 @@ from kafka_pareto.campaign.records import TimedLoad
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue
 from kafka_pareto.study.quantity import Resolution, Shown
-from kafka_pareto.study.workload import BUNDLED, Arrival, MadePayload
+from kafka_pareto.study.workload import BUNDLED, Arrival, MadePayload, ProducerLoad
 
 _MIB = 1 << 20
 LatencyMs: TypeAlias = Annotated[float, Resolution(methodcaller("latency_resolution_ms"))]
@@ -50,6 +50,20 @@ class LoadRequest:
     is_sampled: bool = False
     arrival: Arrival = "constant"
     client: str = BUNDLED
+
+    @classmethod
+    def of(cls, load: ProducerLoad, **others: Any) -> Self:
+        """Return the request to send this load; `others` are the remaining attributes."""
+        return cls(
+            record_size_bytes=load.record_size_bytes,
+            keys=load.keys,
+            made_payload=load.made_payload,
+            producers=load.producers,
+            is_sampled=load.is_sampled,
+            arrival=load.arrival,
+            client=load.client,
+            **others,
+        )
 
     @property
     def client_properties(self) -> Mapping[str, Mapping[str, PropertyValue]]:

@@ -35,7 +35,7 @@ _GIB = 1 << 30
 _MIB = 1 << 20
 # A broker's memory besides its heap, measured on three with 100 partitions: code, threads, network buffers.
 _BESIDE_HEAP_MIB = 350
-_BESIDE_TOOL_HEAP_MIB = 300
+BESIDE_TOOL_HEAP_MIB = 300
 _FREE_DISK_MARGIN = 1.2
 _BROKERS_START_S = 15.0  # three of the study's own brokers with a topic of 100 partitions, on two cores
 _BROKER_RESTART_S = 5.0
@@ -116,7 +116,7 @@ class OwnBrokersSystem(System):
 
     def __init__(self, asked: OwnBrokers, tool_heap_mib: int, folder: Path | None = None) -> None:
         self._asked = asked
-        self.needed_mib = asked.brokers * (asked.heap_mib + _BESIDE_HEAP_MIB) + tool_heap_mib + _BESIDE_TOOL_HEAP_MIB
+        self.needed_mib = asked.brokers * (asked.heap_mib + _BESIDE_HEAP_MIB) + tool_heap_mib + BESIDE_TOOL_HEAP_MIB
         self._folder = folder or Path(tempfile.gettempdir())
 
     def fingerprint(self, campaign: Campaign, case: str) -> Fingerprint:  # noqa: ARG002

@@ -24,6 +24,8 @@ class BegunIngestion(Record):
     Attributes:
         partitions: Of the topic; None in a file of an earlier release.
         max_message_bytes: Of the topic at the beginning, so the same rows stay too large. None if unreadable.
+        from_offsets: By partition, the topic's end before the ingestion; empty if it held no records.
+        malformed_from_offset: The same of the dead-letter topic.
         is_done: True once all rows have arrived.
     """
 
@@ -36,6 +38,8 @@ class BegunIngestion(Record):
     encoding: str = "bytes"
     partitions: int | None = None
     max_message_bytes: int | None = None
+    from_offsets: tuple[int, ...] = ()
+    malformed_from_offset: int = 0
     is_done: bool = False
 
     @property

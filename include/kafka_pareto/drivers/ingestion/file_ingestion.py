@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -28,6 +29,7 @@ _MOST_REPLICAS = 3
 _TOPICS_LIMIT = "max.message.bytes"
 _LIMITED = ("batch.size", "max.request.size")
 _MIB = 1 << 20
+_GIB = 1 << 30
 _LEAST_BUFFER_BYTES = 2 * _MIB  # above the largest row, so no rate limit makes a row too large
 _CODEC_BYTES = 4096  # a codec's overhead on an incompressible batch
 _SETTLED_WITHIN_S = 60.0
@@ -41,10 +43,12 @@ class FileToSend:
     """A file and its destination.
 
     Attributes:
-        encoding: How rows become values: `bytes` unchanged, `latin_1` from ISO 8859-1 to UTF-8.
+        encoding: How rows become values: `bytes` unchanged, `latin_1` from ISO 8859-1 to UTF-8, `json` as objects.
         partitions: Of a new topic; None for those of an existing one, else 12.
         most_mib_s: Limit for reading the file, and the topic afterwards; 0 for none.
         name: The user's, if the file is a converted copy.
+        appends: Whether the topics may hold records already.
+        most_bytes: Limit of the values' bytes in total, where they are larger than the rows.
     """
 
     file: Path
@@ -54,6 +58,8 @@ class FileToSend:
     partitions: int | None = None
     most_mib_s: float = 0.0
     name: str = ""
+    appends: bool = False
+    most_bytes: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -96,7 +102,12 @@ class FileIngestion:
         description = self._cluster.describe()
         size, digest = file_digest(wanted.file, follow)
         known = self._begun.known(description.cluster_id, wanted.topic)
-        if known is None:
+        is_same = known is not None and (known.sha256, known.delimiter, known.encoding) == (
+            digest,
+            wanted.delimiter,
+            wanted.encoding,
+        )
+        if known is None or (known.is_done and wanted.appends and not is_same):
             begun = BegunIngestion(
                 file=wanted.name or str(wanted.file.resolve()),
                 sha256=digest,
@@ -107,9 +118,12 @@ class FileIngestion:
                 encoding=wanted.encoding,
             )
             self._tool.check(replace(_check_of(wanted), opens_only=True))
+            self._require_below_limit(wanted)
             partitions = self._make_topics(begun, wanted, min(len(description.brokers), _MOST_REPLICAS))
             limit = self._max_message_bytes(wanted.topic)
             begun = begun.model_copy(update={"partitions": partitions, "max_message_bytes": limit})
+            if wanted.appends:
+                begun = begun.model_copy(update=self._ends(begun))
             self._begun.keep(begun)
             return begun
         if known.is_done:
@@ -117,7 +131,7 @@ class FileIngestion:
                 f"topic {wanted.topic}: already holds all rows of {known.file}; use another topic, "
                 f"or {self._restart_advice(known)}"
             )
-        if (known.sha256, known.delimiter, known.encoding) != (digest, wanted.delimiter, wanted.encoding):
+        if not is_same:
             raise BadInputError(
                 f"{wanted.file}: topic {wanted.topic} was begun with {known.file} of {known.bytes:,} bytes, but this "
                 "file, delimiter or encoding differs, or the file has changed since; resume with the first "
@@ -152,6 +166,8 @@ class FileIngestion:
             path="batches",
             is_resumable=True,
             most_mib_s=wanted.most_mib_s,
+            from_offsets=begun.from_offsets,
+            malformed_from_offset=begun.malformed_from_offset,
         )
         output = self._tool.follow(request, follow, watch)
         if output.failure:
@@ -163,6 +179,7 @@ class FileIngestion:
                 topic=wanted.topic,
                 most_row_bytes=most_row_bytes(request.properties),
                 most_mib_s=wanted.most_mib_s,
+                from_offsets=begun.from_offsets,
             ),
             watch,
         )
@@ -177,7 +194,8 @@ class FileIngestion:
                 f"topic {begun.topic}: its {rows:,} records differ from the rows of {wanted.file}: another program "
                 f"sent records to it, or records were deleted; use another topic, or {self._restart_advice(begun)}"
             )
-        if (sent := self._cluster.end_offset(begun.malformed_topic)) != held.file.malformed:
+        sent = self._cluster.end_offset(begun.malformed_topic) - begun.malformed_from_offset
+        if sent != held.file.malformed:
             raise BadInputError(
                 f"topic {begun.malformed_topic}: received {sent:,} records, but {held.file.malformed:,} rows of "
                 f"{wanted.file} are malformed: another program sent records to it; use another topic, or "
@@ -186,16 +204,18 @@ class FileIngestion:
 
     def _restart_advice(self, begun: BegunIngestion) -> str:
         place = self._begun.place(begun.cluster_id, begun.topic)
+        if begun.from_offsets:
+            return f"delete the file {place} and send to another topic"
         return f"delete the topics {begun.topic} and {begun.malformed_topic} and the file {place}, and start again"
 
     def _make_topics(self, begun: BegunIngestion, wanted: FileToSend, replicas: int) -> int:
-        """Create both topics, or find them empty; return the number of partitions for rows."""
-        for topic in (begun.topic, begun.malformed_topic):
+        """Create both topics, or find them empty unless they may hold records; return the partitions for rows."""
+        for topic in () if wanted.appends else (begun.topic, begun.malformed_topic):
             if self._partitions_of(topic) and (held := self._cluster.end_offset(topic)):
                 raise BadInputError(
                     f"topic {topic}: holds {held:,} records that no ingestion of this installation sent; use a new or "
-                    f"empty topic, or delete the topics {begun.topic} and "
-                    f"{begun.malformed_topic}"
+                    f"empty topic, add APPEND=yes if nothing else sends to it meanwhile, or delete the topics "
+                    f"{begun.topic} and {begun.malformed_topic}"
                 )
         found = self._partitions_of(begun.topic)
         _require_as_asked(wanted, found)
@@ -204,6 +224,38 @@ class FileIngestion:
             self._cluster.create_topic(begun.topic, found, replicas)
         self._cluster.create_topic(begun.malformed_topic, 1, replicas)
         return found
+
+    def _ends(self, begun: BegunIngestion) -> dict[str, object]:
+        """Return where the ingestion's own records begin.
+
+        Raises:
+            BadInputError: If the topic's end moves, it is compacted, or rows cannot be told from others' there.
+        """
+        if len(self._cluster.end_offsets(begun.malformed_topic)) > 1:
+            raise BadInputError(f"topic {begun.malformed_topic}: must have one partition; use another topic")
+        policy = self._cluster.topic_configs(begun.topic, ["cleanup.policy"]).get("cleanup.policy") or ""
+        if "compact" in policy:
+            raise BadInputError(
+                f"topic {begun.topic}: cleanup.policy={policy}: keys are positions in a file, so compaction would "
+                "delete rows of other files; use another topic"
+            )
+        before = self._cluster.end_offsets(begun.topic)
+        time.sleep(_STAYS_FOR_S)
+        ends = self._cluster.end_offsets(begun.topic)
+        if ends != before:
+            raise BadInputError(f"topic {begun.topic}: another program sends to it; stop that program first")
+        return {"from_offsets": tuple(ends), "malformed_from_offset": self._cluster.end_offset(begun.malformed_topic)}
+
+    def _require_below_limit(self, wanted: FileToSend) -> None:
+        """Refuse values that are larger than the limit in total; rows as they are were compared before."""
+        if wanted.encoding != "json" or math.isinf(wanted.most_bytes):
+            return
+        found = self._tool.check(_check_of(wanted)).file
+        if found is not None and found.bytes > wanted.most_bytes:
+            raise BadInputError(
+                f"{wanted.file}: {found.bytes / _GIB:.2f} GiB as JSON, above CEILING_GIB={wanted.most_bytes / _GIB:g}; "
+                "raise the ceiling"
+            )
 
     def _require_same_partitions(self, known: BegunIngestion, wanted: FileToSend) -> None:
         """Refuse another number of partitions: a resumed run would look in the wrong ones and send rows twice."""

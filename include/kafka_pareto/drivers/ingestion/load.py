@@ -48,6 +48,8 @@ class IngestionRequest:
         most_mib_s: Read limit per second; 0 for none.
         warmup_file: Sent first by each process to `warmup_topic`; None for no warm-up.
         meeting: An empty folder where several processes wait for each other before they begin.
+        from_offsets: By partition, from which on the topic's records are this ingestion's; all of them if empty.
+        malformed_from_offset: The same of the dead-letter topic.
     """
 
     file: Path
@@ -68,6 +70,8 @@ class IngestionRequest:
     warmup_file: Path | None = None
     warmup_topic: str = ""
     meeting: Path | None = None
+    from_offsets: tuple[int, ...] = ()
+    malformed_from_offset: int = 0
 
     @property
     def client_properties(self) -> Mapping[str, Mapping[str, PropertyValue]]:
@@ -90,6 +94,8 @@ class IngestionRequest:
         options += ["--most-row-bytes", str(most_row_bytes(self.properties))]
         options += ["--max-mib-s", str(self.most_mib_s), *(["--resumable"] if self.is_resumable else [])]
         options += ["--meeting", str(self.meeting)] if self.meeting else []
+        options += ["--from-offsets", _listed(self.from_offsets)] if self.from_offsets else []
+        options += ["--malformed-from-offset", str(self.malformed_from_offset)]
         if self.warmup_file:
             options += ["--warmup-file", str(self.warmup_file), "--warmup-topic", self.warmup_topic]
         return options
@@ -103,6 +109,7 @@ class CheckRequest:
         most_row_bytes: As `most_row_bytes` computes it for the sender.
         opens_only: Read only the file's first rows, without a result.
         most_mib_s: Read limit for the topic per second; 0 for none.
+        from_offsets: By partition, from which on the topic is read; all of it if empty.
     """
 
     timeout_s: float
@@ -113,6 +120,7 @@ class CheckRequest:
     most_row_bytes: int = MOST_ROW_BYTES
     opens_only: bool = False
     most_mib_s: float = 0.0
+    from_offsets: tuple[int, ...] = ()
     heap_mib: int = _CHECK_HEAP_MIB
     client_properties: Mapping[str, Mapping[str, PropertyValue]] = field(
         default_factory=lambda: {"--command-config": {}}
@@ -124,6 +132,7 @@ class CheckRequest:
         options = ["--delimiter", self.delimiter, "--encoding", self.encoding]
         options += ["--most-row-bytes", str(self.most_row_bytes), "--max-mib-s", str(self.most_mib_s)]
         options += ["--open-only"] if self.opens_only else []
+        options += ["--from-offsets", _listed(self.from_offsets)] if self.from_offsets else []
         options += ["--file", str(self.file)] if self.file else []
         return options + (["--topic", self.topic] if self.topic else [])
 
@@ -213,3 +222,7 @@ class IngestionLoad:
         """
         options = ["--file", str(request.file), "--rows", str(request.rows), "--seed", str(request.seed)]
         self._process.run(BOOKS_CLASS, options, request, None, lambda ended: _Printed(None, ended.complaint))
+
+
+def _listed(offsets: Sequence[int]) -> str:
+    return ",".join(map(str, offsets))

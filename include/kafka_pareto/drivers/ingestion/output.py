@@ -75,10 +75,11 @@ class IngestionOutput(ToolOutput):
 class RowsFound(ToolOutput):
     """The number of rows in a file or a topic, and two order-independent sums of their hashes.
 
-    Blank lines are neither rows nor malformed.
+    `bytes` counts the values of rows. Blank lines are neither rows nor malformed.
     """
 
     rows: Count
+    bytes: Count = 0
     hash: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
     malformed: Count = 0
     blank_lines: Count = 0

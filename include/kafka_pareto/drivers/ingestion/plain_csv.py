@@ -1,4 +1,4 @@
-"""Turn CSV files as they are found into one plain file: UTF-8, uncompressed, with line feeds and a header.
+"""Convert real-world CSV files to one plain file: UTF-8, uncompressed, with line feeds and a header.
 
 A file that is plain already is used as it is. Any other is written once to a file without a name, which disappears with
 this process, whatever ends it.
@@ -37,7 +37,7 @@ _HEAD_BYTES = 64 << 10
 _CHUNK_BYTES = 1 << 20
 _PROBED_ROWS = 100
 _LARGEST_HEADER = 1 << 20
-_SEPARATOR_LINE = re.compile(r'"?sep=(?P<delimiter>[\t\x20-\x7e])"?\r?\n', re.IGNORECASE)
+_SEPARATOR_LINE = re.compile(r'"?sep=(?P<delimiter>[\t\x20\x21\x23-\x7e])"?\r?\n', re.IGNORECASE)
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 _UTF8_MARK = "\ufeff"
 # UTF-32's mark in little-endian order begins like UTF-16's.
@@ -76,6 +76,7 @@ def plain_csv(
     most_bytes: float = math.inf,
     *,
     has_header: bool = True,
+    as_utf8: bool = False,
 ) -> Iterator[PlainCsv]:
     """Open the source as one plain file.
 
@@ -86,6 +87,7 @@ def plain_csv(
         folder: For a converted copy.
         most_bytes: Limit of the converted copy.
         has_header: Whether each file begins with a header; else one is made, `column_1` and so on.
+        as_utf8: Convert ISO 8859-1 files too; otherwise the ingestion tool converts their rows.
 
     Raises:
         BadInputError: If a file is missing, unreadable, empty, not in its encoding, or has another header, or the copy
@@ -93,10 +95,25 @@ def plain_csv(
     """
     with ExitStack() as opened:
         try:
-            found = _opened(opened, source, encoding, delimiter, folder, most_bytes, has_header)
+            found = _opened(opened, source, encoding, delimiter, folder, most_bytes, has_header, as_utf8)
         except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             raise BadInputError(f"{source}: cannot be read or converted: {error}") from error
         yield found
+
+
+def size_if_plain(source: Path, encoding: Encoding) -> int | None:
+    """Return a file's size in bytes; None if it must be converted first, or is not a single file.
+
+    Raises:
+        BadInputError: If it cannot be read, or is an archive.
+    """
+    if not source.is_file():
+        return None
+    try:
+        with ExitStack() as reading:
+            return source.stat().st_size if _Head.of(source, encoding, reading).is_plain else None
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+        raise BadInputError(f"{source}: cannot be read or converted: {error}") from error
 
 
 def _opened(
@@ -107,21 +124,27 @@ def _opened(
     folder: Path,
     most_bytes: float,
     has_header: bool,
+    as_utf8: bool,
 ) -> PlainCsv:
     files, skipped = _files_of(source)
     with ExitStack() as reading:
         first = _Head.of(files[0], encoding, reading)
         separator, said = first.delimiter(delimiter)
         notes = [*first.notes, *([said] if said else [])]
-        if len(files) == 1 and source != STANDARD_INPUT and first.is_plain and has_header:
+        is_plain = first.is_plain and has_header and not (as_utf8 and first.encoding != "utf-8")
+        if is_plain and len(files) == 1 and source != STANDARD_INPUT:
             return PlainCsv(source, "latin_1" if first.encoding == "latin-1" else "bytes", separator, tuple(notes))
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         copy = opened.enter_context(tempfile.TemporaryFile(dir=folder))
         writing = _Copy(copy, separator, most_bytes, has_header=has_header)
-        writing.add(files[0], first)
+        skipped += not writing.add(files[0], first)
     for file in files[1:]:
         with ExitStack() as reading:
-            writing.add(file, _Head.of(file, encoding, reading))
+            head = _Head.of(file, encoding, reading)
+            notes += [each for each in head.notes if each not in notes]
+            skipped += not writing.add(file, head)
+    if not copy.tell():
+        raise BadInputError(f"{source}: is empty")
     copy.flush()
     notes += [f"{len(files):,} files as one"] if len(files) > 1 else []
     notes += [f"skipped because empty or hidden: {counted(skipped, 'file')}"] if skipped else []
@@ -136,12 +159,13 @@ def _files_of(source: Path) -> tuple[list[Path], int]:
     """
     if source == STANDARD_INPUT or source.is_file():
         return [source], 0
-    folder, name = (source, "*") if source.is_dir() else (source.parent, source.name)
-    if source.is_dir() or any(letter in name for letter in "*?["):
-        found = sorted(each for each in folder.glob(name) if each.is_file())
-        used = [each for each in found if each.name[0] not in "._" and each.stat().st_size]
+    if source.is_dir() or any(letter in str(source) for letter in "*?["):
+        pattern = source / "*" if source.is_dir() else source
+        found = sorted(Path(pattern.anchor or ".").glob(str(pattern.relative_to(pattern.anchor or "."))))
+        files = [each for each in found if each.is_file()]
+        used = [each for each in files if each.name[0] not in "._" and each.stat().st_size]
         if used:
-            return used, len(found) - len(used)
+            return used, len(files) - len(used)
     if source.is_dir():
         raise BadInputError(f"{source}: the folder has no files with rows")
     raise BadInputError(f"{source}: {'not a file' if source.exists() else 'file not found'}")
@@ -237,14 +261,16 @@ class _Copy:
         self._header: str | None = None
         self._bytes = 0
 
-    def add(self, file: Path, head: _Head) -> None:
-        """Add a file without its header, which must be the first one's.
+    def add(self, file: Path, head: _Head) -> bool:
+        """Add a file without its header, which must be the first one's; return False for an empty file.
 
         Raises:
             BadInputError: If it has another header, no rows, or is not in its encoding, or the copy becomes too large.
         """
         chunks = _chunks(file, head)
         begin = next(chunks, "").removeprefix(_UTF8_MARK)
+        if not begin:
+            return False
         if line := _SEPARATOR_LINE.match(begin):
             begin = begin[line.end() :]
         header, begin = self._split_header(file, begin, chunks) if self._has_header else (None, begin)
@@ -263,6 +289,7 @@ class _Copy:
             last = text or last
         if last and not last.endswith("\n"):
             self._write(file, "\n")
+        return True
 
     def _made_header(self, file: Path, begin: str) -> str:
         rows = csv.reader(io.StringIO(begin, newline=""), delimiter=self._delimiter)
@@ -271,8 +298,7 @@ class _Copy:
             raise BadInputError(f"{file}: has no rows")
         return self._delimiter.join(f"column_{number}" for number in range(1, len(row) + 1))
 
-    @staticmethod
-    def _split_header(file: Path, text: str, more: Iterator[str]) -> tuple[str, str]:
+    def _split_header(self, file: Path, text: str, more: Iterator[str]) -> tuple[str, str]:
         """Return the header without its line end, and the text after it; a quoted field may contain line breaks."""
         end = -1
         while True:
@@ -284,13 +310,21 @@ class _Copy:
                 end, text = -1, text + following
                 continue
             header = text[:end]
-            if header.strip() and header.count('"') % 2 == 0:
+            if header.strip() and self._is_whole(header):
                 return header.strip("\r\n"), text[end + 1 :]
         if not text.strip():
             raise BadInputError(f"{file}: is empty")
         if len(text) > _LARGEST_HEADER:
             raise BadInputError(f"{file}: its header does not end within {_LARGEST_HEADER >> 20} MiB")
         return text.strip("\r\n"), ""
+
+    def _is_whole(self, row: str) -> bool:
+        """Return whether no quoted field continues on the next line."""
+        try:
+            list(csv.reader(io.StringIO(row, newline=""), delimiter=self._delimiter, strict=True))
+        except csv.Error:
+            return False
+        return True
 
     def _write(self, file: Path, text: str) -> None:
         content = text.encode("utf-8", "surrogateescape")

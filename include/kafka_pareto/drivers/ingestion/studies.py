@@ -34,7 +34,7 @@ _MOST_ROWS = 1_000_000_000
 _LOAD_SETTINGS = (
     Setting("path", "producer", "load", choices=("producer", "batches", *OTHER_TOOLS)),
     Setting("reader", "mapped", "load", choices=("substring", "line", "slices", "mapped")),
-    Setting("encoding", "bytes", "load", choices=("bytes", "avro")),
+    Setting("encoding", "bytes", "load", choices=("bytes", "avro", "json")),
     Setting(
         "senders",
         "sequential",

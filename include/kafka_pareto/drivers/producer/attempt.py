@@ -150,22 +150,16 @@ def request_for(
     """Return the load tool's request for a repetition of a configuration."""
     load = study.load_of(case, configuration)
     sized = sized_for(case, configuration, study, sizing)
-    return LoadRequest(
+    return LoadRequest.of(
+        load,
         topic=topic,
         records=sized.records,
-        record_size_bytes=load.record_size_bytes,
         properties=study.properties(configuration),
         timeout_s=study.protocol.timeout_s,
         warmup_records=sized.warmup_records,
         timed=sized.timed,
         throughput_records_s=sized.throughput_limit_records_s,
         payload_file=payload_file,
-        keys=load.keys,
-        made_payload=load.made_payload,
-        producers=load.producers,
-        is_sampled=load.is_sampled,
-        arrival=load.arrival,
-        client=load.client,
     )
 
 

@@ -18,19 +18,23 @@ def jars_of(client: str, settings: Settings) -> Path | None:
     """Return the folder of a client's jars; None for the bundled client.
 
     Raises:
-        BadInputError: If there is no such folder, or others may write to it or its jars.
+        BadInputError: If the name is invalid, the folder has no kafka-clients jar, or others may write there.
     """
     if client == BUNDLED:
         return None
     place = f"client: {client}"
     if not _NAME.fullmatch(client):
-        raise BadInputError(f"{place}: must be {BUNDLED}, or the name of a folder of letters, digits, '.', '-' or '_'")
+        raise BadInputError(
+            f"{place}: must be {BUNDLED} or a folder name of lower-case letters, digits, '.', '-' and '_'"
+        )
     folder = settings.client_jars / client
     jars = sorted(jar for jar in folder.glob("*.jar") if jar.is_file())
     if not any(jar.name.startswith("kafka-clients") for jar in jars):
         raise BadInputError(f"{place}: {folder} has no kafka-clients jar; how to get one: docs/comparisons.md")
     if others := [str(each) for each in (settings.client_jars, folder, *jars) if _others_may_write(each)]:
-        raise BadInputError(f"{place}: {others[0]}: other users may write to it; make it yours alone, with chmod go-w")
+        raise BadInputError(
+            f"{place}: {others[0]}: must belong to you or root and not be writable by others; use chown or chmod go-w"
+        )
     return folder
 
 

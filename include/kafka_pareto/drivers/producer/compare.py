@@ -26,9 +26,19 @@ from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.identifiers import MOST_RECORD_SIZE_BYTES
 from kafka_pareto.study.quantity import Value, Values
+from kafka_pareto.study.sampled_records import mean_record_bytes
 from kafka_pareto.study.setting import BROKER_SETTINGS, Setting, client_settings
 from kafka_pareto.study.topic_study import conditions_of
-from kafka_pareto.study.workload import BUNDLED, MOST_PRODUCERS, CompressiblePayload, Payload, ProducerLoad, SentTopic
+from kafka_pareto.study.workload import (
+    BUNDLED,
+    MOST_PRODUCERS,
+    CompressiblePayload,
+    FileBesideStudy,
+    Payload,
+    ProducerLoad,
+    SampledPayload,
+    SentTopic,
+)
 
 PRODUCERS = "producers"
 PAYLOAD = "payload"
@@ -39,10 +49,11 @@ _PAYLOADS: dict[str, Payload] = {
     "text": CompressiblePayload(compressed_fraction=0.3),
     "zeros": "zeros",
 }
+_SAMPLE = "sample"
 _LOAD_SETTINGS = (
     Setting(RECORD_SIZE, 1024, "load", least=1, most=MOST_RECORD_SIZE_BYTES),
     Setting(PRODUCERS, 1, "load", least=1, most=MOST_PRODUCERS),
-    Setting(PAYLOAD, "random", "load", choices=tuple(_PAYLOADS)),
+    Setting(PAYLOAD, "random", "load", choices=(*_PAYLOADS, _SAMPLE)),
     Setting(CLIENT, BUNDLED, "load"),
 )
 SETTINGS: dict[str, Setting] = {
@@ -65,6 +76,15 @@ _PROTOCOL = ProducerProtocol(
 )
 
 
+class ComparedWorkload(SentTopic):
+    """Adds the file of the payload `sample`: a topic's own records, as `kafka-pareto audit --study-folder` writes them.
+
+    It lies in or below the study's folder; `record.size` must be its records' mean size.
+    """
+
+    sample: FileBesideStudy | None = None
+
+
 # The kind comes first: its methods for brokers override the common ones.
 class CompareProducer(Compare, ProducerStudy):
     """Compares settings of a producer.
@@ -76,7 +96,7 @@ class CompareProducer(Compare, ProducerStudy):
 
     kind: Literal["compare"] = "compare"
     driver: Literal["producer"] = "producer"
-    workload: SentTopic = SentTopic()
+    workload: ComparedWorkload = ComparedWorkload()
     protocol: ProducerProtocol = _PROTOCOL
 
     throughputs_by_clients: ClassVar[Mapping[str, tuple[str, ...]]] = {PRODUCERS: ("throughput_records_s",)}
@@ -95,12 +115,39 @@ class CompareProducer(Compare, ProducerStudy):
     def load_of(self, case: str, configuration: Configuration) -> ProducerLoad:  # noqa: ARG002
         """Return the load of this configuration."""
         stated = self.effective(configuration)
+        is_sampled = stated[PAYLOAD] == _SAMPLE
         return ProducerLoad(
             record_size_bytes=int(stated[RECORD_SIZE]),
-            payload=_PAYLOADS[str(stated[PAYLOAD])],
+            payload=self._sampled() if is_sampled else _PAYLOADS[str(stated[PAYLOAD])],
             producers=int(stated[PRODUCERS]),
             client=str(stated[CLIENT]),
         )
+
+    def _sampled(self) -> SampledPayload:
+        if self.workload.sample is None:
+            raise ValueError("payload sample needs workload.sample, the file of sampled records")
+        return SampledPayload(sample=self.workload.sample)
+
+    def text_file(self) -> str | None:
+        """Return the file of sampled records; None without one."""
+        return self.workload.sample
+
+    @property
+    def text_key(self) -> str:
+        """Return the key that holds the name of `text_file`."""
+        return "workload.sample"
+
+    def fault_of_text(self, text: str) -> str:
+        """Return why the sampled records cannot be sent; empty if they can."""
+        try:
+            mean = mean_record_bytes(text)
+        except ValueError as error:
+            return str(error)
+        loads = [self.load_of(case, level) for case in self.cases for level in self.levels_of(case)]
+        if others := sorted({load.record_size_bytes for load in loads if load.is_sampled} - {mean}):
+            needed = f"record.size must be {mean} with payload sample, not {others[0]}"
+            return f"a record has {mean} bytes on average, so {needed}"
+        return ""
 
     def topic_of(self, configuration: Configuration) -> SentTopic:
         """Return the topic that a level needs."""
@@ -184,10 +231,19 @@ class CompareProducer(Compare, ProducerStudy):
         return {**given, "protocol": {**default, **protocol}}
 
     @model_validator(mode="after")
-    def _clients_need_the_generator(self) -> Self:
-        clients = {self.load_of(case, level).client for case in self.cases for level in self.levels_of(case)}
-        if self.protocol.load_tool != "load_generator" and clients != {BUNDLED}:
+    def _samples_and_clients_need_the_generator(self) -> Self:
+        loads = [self.load_of(case, level) for case in self.cases for level in self.levels_of(case)]
+        has_sample = any(load.is_sampled for load in loads)
+        if self.workload.sample is not None and not has_sample:
+            raise ValueError("workload.sample is not sent: no level has payload sample")
+        if self.protocol.load_tool == "load_generator":
+            return self
+        if any(load.client != BUNDLED for load in loads):
             raise ValueError("client needs protocol.load_tool load_generator; kafka_perf_test has the bundled client")
+        if has_sample:
+            raise ValueError(
+                "payload sample needs protocol.load_tool load_generator; kafka_perf_test sends values alone"
+            )
         return self
 
     @model_validator(mode="after")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.drivers.common.load_tool import LoadRequest
-from kafka_pareto.drivers.common.systems import broker_starts_s
+from kafka_pareto.drivers.common.systems import BESIDE_TOOL_HEAP_MIB, broker_starts_s
 from kafka_pareto.drivers.common.warming import FLAT_LOADS
 from kafka_pareto.drivers.producer.protocol import ProducerProtocol
 from kafka_pareto.drivers.producer.study import ProducerStudy
@@ -114,7 +114,10 @@ def _load_s(study: ProducerStudy, case: str) -> float:
 
 
 def largest_heap_mib(study: ProducerStudy) -> int:
-    """Return the largest heap that the load tools need for any part, in MiB; each client version has its own JVM."""
+    """Return the largest heap that the load tool needs for any part, in MiB.
+
+    Warm JVMs of several client versions run at the same time; the memory of the others is included.
+    """
     if not isinstance(study, Compare):
         buffers = study.varied_factors.get(_BUFFER)
         largest = {_BUFFER: max(map(int, buffers.extremes()))} if isinstance(buffers, NumericFactor) else {}
@@ -126,7 +129,10 @@ def largest_heap_mib(study: ProducerStudy) -> int:
             load = study.load_of(case, configuration)
             heap_mib = _heap_mib(study.properties(configuration), load.producers)
             heaps_mib[case, load.client] = max(heaps_mib.get((case, load.client), 0), heap_mib)
-    return max(sum(mib for (of_case, _), mib in heaps_mib.items() if of_case == case) for case in study.cases)
+    if study.protocol.jvm != "warm":
+        return max(heaps_mib.values())
+    of_case = [[mib for (case, _), mib in heaps_mib.items() if case == each] for each in study.cases]
+    return max(sum(found) + (len(found) - 1) * BESIDE_TOOL_HEAP_MIB for found in of_case)
 
 
 def _heap_mib(properties: Mapping[str, PropertyValue], producers: int) -> int:

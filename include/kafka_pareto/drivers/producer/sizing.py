@@ -219,9 +219,9 @@ class _BaselineLoads:
             )
         elif is_paced:
             throughput_records_s = records_s
-        return LoadRequest(
+        return LoadRequest.of(
+            self._load,
             topic=self._testbed.topic,
-            record_size_bytes=self._load.record_size_bytes,
             properties=self._study.properties(self._configuration),
             timeout_s=self._study.protocol.timeout_s,
             records=math.ceil(records_s * (warmup_s + seconds)),
@@ -229,12 +229,6 @@ class _BaselineLoads:
             timed=timed,
             throughput_records_s=throughput_records_s,
             payload_file=self._testbed.payloads.file_of(self._load),
-            keys=self._load.keys,
-            made_payload=self._load.made_payload,
-            producers=self._load.producers,
-            is_sampled=self._load.is_sampled,
-            arrival=self._load.arrival,
-            client=self._load.client,
         )
 
 

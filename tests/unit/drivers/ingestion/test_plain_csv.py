@@ -1,4 +1,4 @@
-"""CSV files as they are found become one plain file; those that are plain already stay as they are."""
+"""Real-world CSV files become one plain file; those that are plain already stay as they are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
-from kafka_pareto.drivers.ingestion.plain_csv import DELIMITERS, plain_csv
+from kafka_pareto.drivers.ingestion.plain_csv import DELIMITERS, plain_csv, size_if_plain
 from kafka_pareto.errors import BadInputError
 
 pytestmark = pytest.mark.fast
@@ -125,10 +125,8 @@ def test_a_folder_or_a_pattern_is_one_file_with_one_header(tmp_path: Path) -> No
     (folder / ".hidden").write_text("no")
     expected = "a,b\n1,2\n3,4\n"
     text, _, notes, _ = converted(folder, tmp_path)
-    assert (text, notes) == (
-        expected,
-        ("delimiter ',' detected", "2 files as one", "skipped because empty or hidden: 1 file"),
-    )
+    assert text == expected
+    assert notes[1:] == ("decompressed from gzip", "2 files as one", "skipped because empty or hidden: 1 file")
     assert converted(folder / "*.csv*", tmp_path)[0] == expected
 
 
@@ -176,3 +174,27 @@ def test_the_line_sep_takes_precedence(tmp_path: Path) -> None:
     assert converted(file, tmp_path, delimiter=",")[1] == "|"
     text, delimiter, *_ = converted(file, tmp_path, has_header=False)
     assert (text, delimiter) == ("column_1|column_2\na|b,c\n1|2,3\n", "|")
+
+
+def test_latin_1_is_converted_where_the_tool_needs_utf_8(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_bytes(ROWS.encode("latin-1"))
+    with plain_csv(file, "latin-1", ";", tmp_path / "state", as_utf8=True) as plain:
+        assert (plain.path.read_text(encoding="utf-8"), plain.encoding) == (ROWS, "bytes")
+
+
+def test_a_copy_above_the_limit_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv.gz"
+    file.write_bytes(gzip.compress(ROWS.encode()))
+    with pytest.raises(BadInputError, match="more than CEILING_GIB after conversion"):
+        converted(file, tmp_path, most_bytes=10)
+    assert size_if_plain(file, "utf-8") is None
+
+
+def test_empty_parts_and_wildcards_in_folders(tmp_path: Path) -> None:
+    for day, content in (("01", b'5" disk,price\n1,2\n'), ("02", b""), ("03", b'5" disk,price\n3,4\n')):
+        (tmp_path / f"2026-{day}").mkdir()
+        (tmp_path / f"2026-{day}" / "rows.csv.gz").write_bytes(gzip.compress(content))
+    text, _, notes, _ = converted(tmp_path / "2026-*" / "rows.csv.gz", tmp_path)
+    assert text == '5" disk,price\n1,2\n3,4\n'
+    assert notes[-1] == "skipped because empty or hidden: 1 file"

@@ -33,7 +33,7 @@ def test_a_version_is_a_folder_with_a_jar_and_the_bundled_one_needs_none(setting
 
 @pytest.mark.parametrize("client", ["../3.9.1", "3.9.1/", "", ".", "~", "a b"])
 def test_the_name_of_a_version_is_no_path(client: str, settings: Settings) -> None:
-    with pytest.raises(BadInputError, match="must be bundled, or the name of a folder"):
+    with pytest.raises(BadInputError, match="must be bundled or a folder name"):
         jars_of(client, settings)
 
 
@@ -43,7 +43,7 @@ def test_a_version_that_is_missing_or_that_others_may_write_is_refused(settings:
     )
     (jar,) = (settings.client_jars / "3.9.1").iterdir()
     jar.chmod(0o646)
-    assert fault_of("3.9.1", settings).startswith(f"client: 3.9.1: {jar}: other users may write to it")
+    assert fault_of("3.9.1", settings).startswith(f"client: 3.9.1: {jar}: must belong to you or root")
 
 
 def test_a_study_says_which_of_its_versions_this_machine_lacks(settings: Settings) -> None:

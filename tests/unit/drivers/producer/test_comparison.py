@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,10 +14,10 @@ from kafka_pareto.drivers.producer.attempt import request_for, sized_for
 from kafka_pareto.drivers.producer.compare import CompareProducer
 from kafka_pareto.drivers.producer.payload import payload_files
 from kafka_pareto.drivers.producer.runtime import ProducerRuntime
-from kafka_pareto.errors import BadInputError
+from kafka_pareto.errors import BadInputError, StudyError
 from kafka_pareto.measurement.cost import plan_comparison
 from kafka_pareto.study.overrides import with_overrides
-from kafka_pareto.study.workload import CompressiblePayload, ProducerLoad
+from kafka_pareto.study.workload import CompressiblePayload, ProducerLoad, SampledPayload
 from tests.compared import BLOCKS, comparison, designed
 
 pytestmark = pytest.mark.fast
@@ -151,3 +153,58 @@ def test_parts_with_one_reference_are_sized_once() -> None:
     alone = [plan_comparison(with_overrides(study, [case]), driver).duration_s for case in ("compression_type", "grid")]
     together = plan_comparison(with_overrides(study, ["compression_type", "grid"]), driver).duration_s
     assert together < sum(alone)
+
+
+SAMPLE = '{"timestamp_ms": 1, "key": "k", "value": "012345678"}\n' * 3
+SAMPLED = {
+    "workload": {"sample": "orders.jsonl"},
+    "reference": {"record.size": 10, "payload": "sample"},
+    "tables": [{"factor": "compression.type", "levels": ["none", "lz4"]}],
+    "grid": None,
+    "protocol": {"repetitions": 3},
+}
+
+
+def test_levels_may_send_sampled_records(tmp_path: Path) -> None:
+    study = comparison(**SAMPLED)
+    (load,) = {study.load_of("compression_type", level) for level in study.levels_of("compression_type")}
+    assert load == ProducerLoad(10, SampledPayload(sample="orders.jsonl"))
+    assert (study.text_file(), study.text_key) == ("orders.jsonl", "workload.sample")
+    assert study.fault_of_text(SAMPLE) == ""
+    campaign = designed(tmp_path, study)
+    campaign.store.put(campaign.keys.payload(), SAMPLE.encode())
+    with payload_files(campaign) as files:
+        file = files.file_of(load)
+        assert file is not None
+        assert file.read_text(encoding="utf-8") == SAMPLE
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (
+            SAMPLE.replace("8", "89"),
+            "a record has 11 bytes on average, so record.size must be 11 with payload sample, not 10",
+        ),
+        ("rows", "line 1"),
+    ],
+)
+def test_a_sample_of_another_size_or_form_is_refused(text: str, fault: str) -> None:
+    assert fault in comparison(**SAMPLED).fault_of_text(text)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"workload": {}}, "payload sample needs workload.sample, the file of sampled records"),
+        ({"reference": {"record.size": 10}}, "workload.sample is not sent: no level has payload sample"),
+        ({"workload": {"sample": "/etc/passwd"}}, "must lie in the study's folder or below"),
+        (
+            {"protocol": {"kind": "steady", "load_tool": "kafka_perf_test", "repetitions": 3, "seconds": 2}},
+            "payload sample needs protocol.load_tool load_generator",
+        ),
+    ],
+)
+def test_a_sample_that_cannot_be_sent_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(StudyError, match=re.escape(message)):
+        comparison(**SAMPLED | changes)

@@ -11,6 +11,7 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -199,7 +200,8 @@ public final class ClusterAdmin implements AutoCloseable {
     private Object endOffsets(JsonNode request) throws Exception {
         var latest = each(partitionsOf(request), OffsetSpec.latest());
         var offsets = admin.listOffsets(latest, within(new ListOffsetsOptions(), request)).all().get();
-        return offsets.values().stream().mapToLong(found -> found.offset()).sum();
+        return offsets.entrySet().stream().sorted(Comparator.comparingInt(found -> found.getKey().partition()))
+                .map(found -> found.getValue().offset()).toList();
     }
 
     private Object deleteRecords(JsonNode request) throws Exception {

@@ -250,7 +250,7 @@ public final class TopicAudit {
     private void replay(ObjectNode replay, TopicDescription topic, String compressionType, List<StoredBatch> batches)
             throws Exception {
         TopicModel model = new TopicModel(topic, batches);
-        replay.put("fault", model.fault());
+        replay.put("fault", model.fault()).put("has_event_times", model.hasEventTimes());
         if (!model.fault().isEmpty()) {
             return;
         }

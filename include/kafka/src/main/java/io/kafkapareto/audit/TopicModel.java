@@ -61,7 +61,7 @@ final class TopicModel {
     }
 
     /** Return whether a producer's records in a partition run backwards by more than threads of one producer do. */
-    private boolean hasEventTimes() {
+    boolean hasEventTimes() {
         Map<List<Long>, Long> newest = new HashMap<>();
         for (StoredBatch batch : batches.stream().sorted(Comparator.comparingLong(StoredBatch::offset)).toList()) {
             for (StoredBatch.Sent record : batch.records()) {

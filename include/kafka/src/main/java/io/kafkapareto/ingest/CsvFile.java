@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
  *
  * @param fields the number of fields in the header and each row
  * @param delimiter from the file's line {@code sep=}, else as requested
- * @param encoding how rows become values: {@code bytes} unchanged, {@code latin_1} as UTF-8, or {@code avro}
+ * @param encoding how rows become values: {@code bytes} unchanged, {@code latin_1} as UTF-8, {@code avro} or {@code json}
  * @param mostRowBytes the size of the largest row that fits a request
  * @param rows the range after the header
  */
@@ -136,8 +136,7 @@ record CsvFile(
     }
 
     private String advice(Fault fault) {
-        return fault != Fault.UTF8 ? "" : "; convert it from its encoding, for example with: iconv -f WINDOWS-1252 -t UTF-8 "
-                + FileForm.quoted(rows.file()) + " > new.csv, or send it with ENCODING=latin-1 if it is ISO 8859-1";
+        return fault != Fault.UTF8 ? "" : "; give its encoding: ENCODING=cp1252 (Windows) or latin-1 (ISO 8859-1)";
     }
 
     private static String shown(byte delimiter) {
@@ -159,6 +158,7 @@ record CsvFile(
     /** Return the encoder of rows, for one thread; null if rows are sent unchanged. */
     RowEncoder newEncoder() {
         return switch (encoding) {
+            case "json" -> new JsonRows(header, firstRow, delimiter);
             case "avro" -> new AvroRows(AvroRows.schemaOf(header, firstRow, delimiter), delimiter);
             case LATIN_1 -> (array, from, to) ->
                     new String(array, from, to - from, StandardCharsets.ISO_8859_1).getBytes(StandardCharsets.UTF_8);

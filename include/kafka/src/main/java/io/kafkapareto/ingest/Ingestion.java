@@ -72,21 +72,23 @@ public final class Ingestion {
 
     private ObjectNode send(CsvFile file, String topic, boolean isWarmup) throws Exception {
         boolean resumable = options.getBoolean("resumable");
-        Partitioning partitioning = resumable ? new Partitioning(lastKeys(topic)) : null;
+        long[] from = IngestionOptions.fromOffsets(options);
+        long[] malformedFrom = {options.getLong("malformed_from_offset")};
+        Partitioning partitioning = resumable ? new Partitioning(lastKeys(topic, from)) : null;
         String malformedTopic = topic + ".malformed";
-        long lastMalformed = resumable ? Arrays.stream(lastKeys(malformedTopic)).max().orElse(-1) : -1;
+        long lastMalformed = resumable ? Arrays.stream(lastKeys(malformedTopic, malformedFrom)).max().orElse(-1) : -1;
         double tolerated = isWarmup ? Double.POSITIVE_INFINITY : options.getDouble("tolerated_fraction");
         try (MalformedRows malformed = new MalformedRows(
                 malformedTopic, properties, tolerated, resumable, lastMalformed, file.mostRowBytes())) {
             Job job = new Job(
                     file, RowReader.valueOf(options.getString("reader").toUpperCase(Locale.ROOT)),
-                    Senders.of(options.getString("senders")), partitioning, () -> lastKeys(topic), malformed,
+                    Senders.of(options.getString("senders")), partitioning, () -> lastKeys(topic, from), malformed,
                     new ReadCounts());
             return run(job, topic, rangesOf(file, partitioning, isWarmup), isWarmup);
         }
     }
 
-    private long[] lastKeys(String ofTopic) throws IOException {
+    private long[] lastKeys(String ofTopic, long[] from) throws IOException {
         Properties client = new Properties();
         properties.forEach((name, value) -> {
             if (!ProducerConfig.configNames().contains((String) name)
@@ -94,7 +96,7 @@ public final class Ingestion {
                 client.put(name, value);
             }
         });
-        return Resumption.lastKeys(client, ofTopic);
+        return Resumption.lastKeys(client, ofTopic, from);
     }
 
     /** Return each producer's share of this process's rows; in the warm-up each sends all rows. */

@@ -75,7 +75,8 @@ public final class IngestionCheck {
                 }
             }
         }
-        found.put("rows", sums.rows()).put("malformed", malformed).put("blank_lines", blank).put("hash", sums.hash());
+        found.put("rows", sums.rows()).put("bytes", sums.bytes()).put("malformed", malformed).put("blank_lines", blank)
+                .put("hash", sums.hash());
     }
 
     private static void ofTopic(Namespace options, ObjectNode found) throws IOException {
@@ -93,9 +94,12 @@ public final class IngestionCheck {
             Map<TopicPartition, Long> ends = consumer.endOffsets(partitions);
             consumer.assign(partitions);
             consumer.seekToBeginning(partitions);
+            long[] from = IngestionOptions.fromOffsets(options);
+            partitions.stream().filter(each -> each.partition() < from.length)
+                    .forEach(each -> consumer.seek(each, from[each.partition()]));
             long[] read = new long[partitions.size()];
             readTo(new HashMap<>(ends), consumer, new ByteLimit(options.getDouble("max_mib_s")), sums, read);
-            found.put("rows", sums.rows()).put("hash", sums.hash());
+            found.put("rows", sums.rows()).put("bytes", sums.bytes()).put("hash", sums.hash());
             Arrays.stream(read).forEach(found.putArray("partitions")::add);
         }
     }
@@ -132,6 +136,7 @@ public final class IngestionCheck {
         parser.addArgument("--max-mib-s").type(Double.class).setDefault(0.0)
                 .help("rate limit for reading the topic; 0 for none");
         parser.addArgument("--topic");
+        IngestionOptions.addFromOffsets(parser);
         parser.addArgument("--command-config").help("a file of consumer properties");
         return parser;
     }

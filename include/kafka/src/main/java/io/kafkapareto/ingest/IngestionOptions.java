@@ -3,6 +3,7 @@ package io.kafkapareto.ingest;
 import io.kafkapareto.CommandLine;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Arrays;
 import net.sourceforge.argparse4j.ArgumentParsers;
 import net.sourceforge.argparse4j.impl.Arguments;
 import net.sourceforge.argparse4j.inf.ArgumentParser;
@@ -61,6 +62,9 @@ final class IngestionOptions {
         parser.addArgument("--warmup-topic").help("topic of its rows; required with --warmup-file");
         parser.addArgument("--resumable").action(Arguments.storeTrue())
                 .help("keep each row's file offset in its key, and send only rows missing in the topic");
+        addFromOffsets(parser);
+        parser.addArgument("--malformed-from-offset").type(Long.class).setDefault(0L)
+                .help("offset from which on the dead-letter topic's records belong to this ingestion");
         parser.addArgument("--most-row-bytes").type(Integer.class).setDefault(MOST_ROW_BYTES)
                 .help("size of the largest row that fits a request; a larger one is malformed");
         parser.addArgument("--tolerated-fraction").type(Double.class).setDefault(0.001)
@@ -70,10 +74,22 @@ final class IngestionOptions {
         return parser;
     }
 
+    /** Add the offsets of the records that a topic held before the ingestion. */
+    static void addFromOffsets(ArgumentParser parser) {
+        parser.addArgument("--from-offsets").setDefault("")
+                .help("offsets by partition, like 0,12,7, from which on the topic's records belong to this ingestion");
+    }
+
+    /** Return these offsets; empty if the topic held no records. */
+    static long[] fromOffsets(Namespace options) {
+        String offsets = options.getString("from_offsets");
+        return offsets.isEmpty() ? new long[0] : Arrays.stream(offsets.split(",")).mapToLong(Long::parseLong).toArray();
+    }
+
     /** Add the encoding of rows as record values. */
     static void addEncoding(ArgumentParser parser) {
-        parser.addArgument("--encoding").choices("bytes", "latin_1", "avro").setDefault("bytes")
-                .help("rows unchanged, converted from ISO 8859-1 to UTF-8, or as Avro");
+        parser.addArgument("--encoding").choices("bytes", "latin_1", "avro", "json").setDefault("bytes")
+                .help("rows unchanged, converted from ISO 8859-1 to UTF-8, as Avro, or as JSON objects");
     }
 
     /**

@@ -115,9 +115,9 @@ final class Instance {
         void take(byte[] array, int from, int to, long offset, long line) {
             job.counts().rows().increment();
             job.counts().bytes().add(to - from + 1L);
-            limit.awaitRoomFor(to - from);
             Fault fault = check.faultOf(array, from, to);
             byte[] encoded = fault == null && encoder != null ? encoder.encode(array, from, to) : null;
+            limit.awaitRoomFor(encoded == null ? to - from : encoded.length);
             if (fault == null && encoder != null && encoded == null) {
                 fault = Fault.NUMBER;
             } else if (encoded != null && encoded.length > job.file().mostRowBytes()) {

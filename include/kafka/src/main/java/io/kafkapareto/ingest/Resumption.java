@@ -20,13 +20,14 @@ final class Resumption {
     private Resumption() {}
 
     /**
-     * Return the key of each partition's last record as a number; -1 for a partition without records.
+     * Return the key of each partition's last record as a number; -1 for a partition without records from its offset
+     * in {@code from} on.
      *
      * @throws Refused if the topic does not exist, if records were removed from it, so rows would be sent again, or if
      *     a partition's last record has no such key
      * @throws IOException if a record cannot be read in time
      */
-    static long[] lastKeys(Properties client, String topic) throws IOException {
+    static long[] lastKeys(Properties client, String topic, long[] from) throws IOException {
         Properties properties = (Properties) client.clone();
         properties.put("isolation.level", "read_uncommitted");
         properties.put("max.poll.records", "1");
@@ -41,8 +42,9 @@ final class Resumption {
             Arrays.fill(found, -1);
             Map<TopicPartition, Long> begins = consumer.beginningOffsets(partitions);
             for (Map.Entry<TopicPartition, Long> end : consumer.endOffsets(partitions).entrySet()) {
-                requireWhole(end.getKey(), begins.get(end.getKey()));
-                if (end.getValue() > 0) {
+                long first = offsetOf(from, end.getKey());
+                requireWhole(end.getKey(), begins.get(end.getKey()), first);
+                if (end.getValue() > first) {
                     found[end.getKey().partition()] = keyOf(lastRecord(consumer, end.getKey(), end.getValue() - 1));
                 }
             }
@@ -50,9 +52,14 @@ final class Resumption {
         }
     }
 
-    private static void requireWhole(TopicPartition partition, long begin) throws Refused {
-        if (begin > 0) {
-            throw new Refused("topic " + partition.topic() + ": the first " + begin + " records of partition "
+    /** Return a partition's offset from which on its records belong to the ingestion. */
+    static long offsetOf(long[] from, TopicPartition partition) {
+        return partition.partition() < from.length ? from[partition.partition()] : 0;
+    }
+
+    private static void requireWhole(TopicPartition partition, long begin, long first) throws Refused {
+        if (begin > first) {
+            throw new Refused("topic " + partition.topic() + ": the first " + (begin - first) + " records of partition "
                     + partition.partition() + " were removed by retention or deletion, so the topic cannot hold "
                     + "the whole file; use another topic with a retention longer than the ingestion");
         }

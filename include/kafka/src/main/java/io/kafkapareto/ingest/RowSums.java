@@ -5,7 +5,7 @@ import net.jpountz.xxhash.XXHash64;
 import net.jpountz.xxhash.XXHashFactory;
 
 /**
- * Count rows and sum two hashes of each, independent of their order. Two different sets of rows have equal counts and
+ * Count rows and their bytes, and sum two hashes of each, independent of their order. Two different sets of rows have equal counts and
  * sums with a probability of 2<sup>-128</sup>.
  */
 final class RowSums {
@@ -14,17 +14,23 @@ final class RowSums {
     private static final long SECOND_SEED = 0x8877_6655_4433_2211L;
 
     private long rows;
+    private long bytes;
     private long first;
     private long second;
 
     void add(byte[] array, int from, int length) {
         rows++;
+        bytes += length;
         first += HASH.hash(array, from, length, FIRST_SEED);
         second += HASH.hash(array, from, length, SECOND_SEED);
     }
 
     long rows() {
         return rows;
+    }
+
+    long bytes() {
+        return bytes;
     }
 
     /** Return both sums as one text. */

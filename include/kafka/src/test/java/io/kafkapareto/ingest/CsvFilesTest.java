@@ -42,7 +42,7 @@ class CsvFilesTest {
         "15_comment.csv|line 1: looks like a comment, expected the header: '# exported 2024'; remove such lines: sed",
         "20_utf16le_bom.csv|is UTF-16, expected UTF-8 text; convert it with: iconv -f UTF-16 -t UTF-8 ",
         "23_cr_only.csv|ends its lines with carriage returns, expected line feeds; convert it with: tr '\\r' '\\n' <",
-        "24_latin1.csv|line 2: not UTF-8: '0,M\uFFFDller,0'; convert it from its encoding, for example with: iconv",
+        "24_latin1.csv|line 2: not UTF-8: '0,M\uFFFDller,0'; give its encoding: ENCODING=cp1252 ",
         "25_gzip.csv.gz|is compressed by gzip, expected UTF-8 text; convert it with: gzip -dc ",
     })
     void casesThatAreRefused(String name, String says) {

@@ -32,6 +32,9 @@ from kafka_pareto.study.tune import Tune
 
 Verdict = Literal["holds", "broken", "undecided"]
 
+# The spread of fewer blocks is too uncertain to give up.
+_BLOCKS_TO_GIVE_UP = 10
+
 
 class JudgedCondition(Frozen):
     """A condition in one case.
@@ -98,7 +101,11 @@ def judge(study: Tune, case: str, repetitions: Sequence[Repetition]) -> JudgedCa
         blocks=blocks,
         may_be_decided=bool(left)
         and more > 0
-        and (all(each.may_hold(more) for each in left) or any(each.may_break(more) for each in left)),
+        and (
+            blocks < _BLOCKS_TO_GIVE_UP
+            or all(each.may_hold(more) for each in left)
+            or any(each.may_break(more) for each in left)
+        ),
     )
 
 

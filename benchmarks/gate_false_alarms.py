@@ -1,8 +1,8 @@
 """Gates of equal and of worse settings on real brokers: `python -m benchmarks.gate_false_alarms`.
 
 Each gate measures `quick` at one record size under its default conditions. Candidates differ from Kafka's defaults
-either in a setting without effect here, so a broken condition is a false alarm, or by a longer linger, which must break
-one. Each gate is appended to the CSV when it ends; the same command adds gates until the CSV holds as many as wanted.
+either in a setting without effect here, so a broken condition is a false alarm, or by batches of one record, which must
+break one. Each gate is appended to the CSV when it ends; the same command adds gates until the CSV holds as many as wanted.
 The first gate of each run does not count, because its brokers are new.
 """
 
@@ -33,13 +33,13 @@ CASE, BROKERS, BLOCKS = "1024", 3, 20
 REFERENCE: Mapping[str, PropertyValue] = {"linger.ms": 5}
 CANDIDATES: Mapping[str, Mapping[str, PropertyValue]] = {
     "equal": {"max.request.size": 1_048_577},
-    "worse": {"linger.ms": 100},
+    "worse": {"batch.size": 1},
 }
 
 
 def main(
     equal: Annotated[int, typer.Option(help="gates of settings without effect", min=0)] = 40,
-    worse: Annotated[int, typer.Option(help="gates of a longer linger", min=0)] = 10,
+    worse: Annotated[int, typer.Option(help="gates of batches of one record", min=0)] = 10,
     file: Annotated[Path, typer.Option(help="the CSV to add to")] = FILE,
     only_table: Annotated[bool, typer.Option("--table", help="measure nothing; print what the CSV says")] = False,
 ) -> None:

@@ -2,7 +2,7 @@
 
 Each gate measures `quick` at one record size under its default conditions. Candidates differ from Kafka's defaults
 either in a setting without effect here, so a broken condition is a false alarm, or by batches of one record, which must
-break one. Each gate is appended to the CSV when it ends; the same command adds gates until the CSV holds as many as wanted.
+break one. Each gate is appended to the CSV when it ends; the same command adds gates until there are as many as wanted.
 The first gate of each run does not count, because its brokers are new.
 """
 

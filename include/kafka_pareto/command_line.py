@@ -67,7 +67,7 @@ def _annotation(field: FieldInfo, names: list[str], *, is_positional: bool) -> A
     """Return the parameter type for Typer: a text, parsed by the model, or a flag."""
     text = field.description or ""
     if field.default not in (None, "", False, PydanticUndefined):
-        text = f"{text} Default: {'`,`' if field.default == ',' else field.default}."
+        text = f"{text} Default: {field.default}."
     if is_positional:
         return Annotated[str | None, typer.Argument(help=field.description, show_default=False)]
     kind = bool if field.annotation is bool else str | None

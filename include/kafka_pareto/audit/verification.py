@@ -20,6 +20,9 @@ from kafka_pareto.study.requests import VerifyRequest
 
 Use = Literal["in use", "not in use", "inconclusive", "stopped"]
 
+BATCH_SETTINGS = frozenset({"batch.size", "linger.ms"})
+"""The settings that decide how many records a batch has."""
+
 _MOST_OFF = 0.2
 _FEWEST_BATCHES = 10
 _SHORTEST_SILENCE_S = 10.0
@@ -236,7 +239,7 @@ def _same_otherwise(topic: Topic, rollout: Rollout) -> bool:
 
 def _records_per_batch(producer: Producer, replay: Replay, rollout: Rollout) -> tuple[float | None, float | None]:
     """Return those of the expected settings, and of the previous ones; None if unknown."""
-    is_unknown = rollout.not_compared & {"batch.size", "linger.ms"}
+    is_unknown = rollout.not_compared & BATCH_SETTINGS
     if is_unknown or producer.batches < _FEWEST_BATCHES or producer.id not in replay.producers:
         return None, None
     place = replay.producers.index(producer.id)
@@ -245,7 +248,7 @@ def _records_per_batch(producer: Producer, replay: Replay, rollout: Rollout) -> 
 
 
 def _why_unknown(rollout: Rollout) -> str:
-    if unset := sorted(rollout.not_compared & {"batch.size", "linger.ms"}):
+    if unset := sorted(rollout.not_compared & BATCH_SETTINGS):
         return f"the settings do not state {' and '.join(unset)}, whose default depends on the client"
     return f"fewer than {_FEWEST_BATCHES} batches"
 

@@ -95,8 +95,8 @@ def annotation_lines(result: GateResult, candidate: Path) -> Iterator[str]:
             message = f"{case_label(case.case)}: {each.condition}: {each.verdict}: {_measured(each)}"
             yield _command(_COMMANDS[each.verdict], candidate, message)
         for name, found in (("error", case.harm), ("warning", case.doubts)):
-            for each_text in found:
-                yield _command(name, candidate, f"{case_label(case.case)}: {each_text}")
+            for message in found:
+                yield _command(name, candidate, f"{case_label(case.case)}: {message}")
 
 
 def _command(name: str, file: Path, message: str) -> str:

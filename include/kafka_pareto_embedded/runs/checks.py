@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kafka_pareto.audit.audit import audit
 from kafka_pareto.audit.text import audit_text
-from kafka_pareto.audit.verification import Rollout, verification_text, verify
+from kafka_pareto.audit.verification import BATCH_SETTINGS, Rollout, verification_text, verify
 from kafka_pareto.doctor.examine import examine
 from kafka_pareto.doctor.guide import load_guide
 from kafka_pareto.doctor.page import doctor_page
@@ -32,9 +32,6 @@ from kafka_pareto.study.requests import (
 from kafka_pareto_embedded.bootstrap.preflight import find_java
 from kafka_pareto_embedded.lifecycle import lifecycle
 from kafka_pareto_embedded.terminal.as_typed import as_typed
-
-_DECIDING = frozenset({"batch.size", "linger.ms"})
-"""The settings that decide how many records a batch has."""
 
 
 def print_report(request: DoctorRequest, settings: Settings) -> None:
@@ -98,7 +95,7 @@ def _rollout(request: VerifyRequest, settings: Settings) -> Rollout:
             raise BadInputError(f"--record-size: {request.case}: needs --active, since a file holds for every size")
         wanted = _file(request.settings, "settings")
         previous = None if request.previous is None else _file(request.previous, "previous")
-        if previous and (unset := sorted(_DECIDING.intersection(previous.other_defaults))):
+        if previous and (unset := sorted(BATCH_SETTINGS.intersection(previous.other_defaults))):
             raise BadInputError(
                 f"--previous: {request.previous}: must state {' and '.join(unset)}, whose default depends on the client"
             )

@@ -58,15 +58,7 @@ class WarmLoadProcess(LoadProcess):
     killed with the thread that started it, and ends with its stdin, so one thread sends all requests.
     """
 
-    def __init__(
-        self,
-        bootstrap_servers: str,
-        client_config: Path | None,
-        settings: Settings,
-        client_jars: Path | None = None,
-    ) -> None:
-        super().__init__(bootstrap_servers, client_config, settings, client_jars)
-        self._jvm: _Jvm | None = None
+    _jvm: _Jvm | None = None
 
     def jvm_warmup_s(self, request: JvmRequest) -> float:
         """Return how long a new JVM must send first; 0 if a warm one takes the request."""

@@ -8,6 +8,7 @@ import shlex
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -24,6 +25,7 @@ from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.options import DesignOptions
 from kafka_pareto.study.requests import RunRequest
+from kafka_pareto.study.study_file import baseline_client_of
 from kafka_pareto_cli.planning import reaching
 from kafka_pareto_embedded.runs.request import started_with, timestamp
 from kafka_pareto_embedded.terminal.as_typed import as_typed
@@ -90,7 +92,8 @@ def run_here(request: RunRequest, settings: Settings, console: Console) -> Campa
 
 def _options(request: RunRequest, keys: CampaignKeys, settings: Settings) -> DesignOptions:
     """Return the requested options; for a resumed campaign, on top of those it was started with."""
-    asked, store = request.design_options(), open_store(settings)
+    client = partial(baseline_client_of, settings.studies / f"{request.study}.yaml")
+    asked, store = request.design_options(client), open_store(settings)
     if store.tag(keys.frozen_study()) is None:
         if request.campaign is not None:
             raise BadInputError(

@@ -80,7 +80,7 @@ def plan_campaign(request: RunRequest, settings: Settings) -> PlannedCampaign:
     """
     file = load_runnable_study(settings.studies, request.study)
     require_of_kind(request.model_dump(exclude_defaults=True), file.kind, file.name)
-    study = asked_for(file, request.design_options(), settings)
+    study = asked_for(file, request.design_options(file.client_of_file), settings)
     overrides = overrides_of(file, study)
     if isinstance(study, Compare):
         study, left_out = without_impossible(study, partial(runtime_of(study).fault_here, study, settings))
@@ -108,7 +108,8 @@ def look_at_cluster(request: RunRequest, settings: Settings, plan: Plan) -> list
         BadInputError: If the plan does not fit, or the client configuration cannot be used.
         ClusterError: If the cluster cannot be reached.
     """
-    study = asked_for(load_runnable_study(settings.studies, request.study), request.design_options(), settings)
+    file = load_runnable_study(settings.studies, request.study)
+    study = asked_for(file, request.design_options(file.client_of_file), settings)
     driver, said = runtime_of(study), _Said()
     logger = logging.getLogger("kafka_pareto")
     logger.addHandler(said)
@@ -204,8 +205,8 @@ def _login(request: RunRequest) -> str:
 
 
 def _baseline(request: RunRequest, study: Study, settings: Settings) -> list[str]:
-    if request.producer_file is not None:
-        first, *others = request.producer_file.report_lines()
+    if baseline := request.baseline_file(study.client_of_file):
+        first, *others = baseline.report_lines()
         return [f"{request.baseline}, {first}", *others]
     if named := settings_file_of(settings.studies, request.study):
         file, found = named
@@ -213,7 +214,7 @@ def _baseline(request: RunRequest, study: Study, settings: Settings) -> list[str
         return [f"the study's {file}, {first}", *others]
     given = study.reference if isinstance(study, Compare) else tune_study(study).baseline
     said = ", ".join(f"{name}={property_text(value)}" for name, value in given.items())
-    return [f"from the study: {said}" if said else "Kafka's defaults"]
+    return [f"from the study: {said}" if said else study.declaration.defaults_word]
 
 
 def _topics(study: Study) -> str:

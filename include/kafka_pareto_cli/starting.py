@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -106,14 +107,15 @@ def start(
         print_result(chosen, keys.study, keys.campaign, form)
         console.print(f"\n{files_text(keys, chosen)}", markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit
-    from kafka_pareto.study.study_file import settings_file_of  # noqa: PLC0415
+    from kafka_pareto.study.study_file import baseline_client_of, settings_file_of  # noqa: PLC0415
     from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
     from kafka_pareto_embedded.runs.run import run as run_campaign  # noqa: PLC0415
 
     require_checkout()
 
-    if request.producer_file is not None:
-        say("\n  ".join([f"Baseline {request.baseline}:", *request.producer_file.report_lines()]))
+    of_study = partial(baseline_client_of, settings.studies / f"{request.study}.yaml")
+    if request.campaign is None and (baseline := request.baseline_file(of_study)):
+        say("\n  ".join([f"Baseline {request.baseline}:", *baseline.report_lines()]))
     elif named := settings_file_of(settings.studies, request.study):
         file, found = named
         say("\n  ".join([f"Baseline of the study, {file}:", *found.report_lines()]))

@@ -28,7 +28,8 @@ def refusal(parameters: dict[str, Param], name: str, value: Any) -> str:
         (
             "study",
             "stedy",
-            "STUDY=stedy: must be one of broker_lost, cold_burst, log_pipeline_tuned, paper, quick, steady; "
+            "STUDY=stedy: must be one of broker_lost, cold_burst, librdkafka, log_pipeline_tuned, paper, quick, "
+            "steady; "
             "did you mean steady?",
         ),
         ("study", None, "STUDY=None: must be a text"),

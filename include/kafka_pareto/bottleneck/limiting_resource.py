@@ -84,7 +84,8 @@ class LoadSetting:
 
     Attributes:
         record_size_bytes: Size of a record's value.
-        properties: Producer properties; Kafka's defaults apply to missing ones.
+        properties: Producer properties under Java's names; its defaults apply to missing ones.
+        queue_bytes: Size of librdkafka's queue, behind which other threads compress; None for Java's client.
         rate_limit_records_s: The load generator's rate limit; None if unthrottled.
         producers: Sending threads, each with its own producer.
         payload: The study's name for the records.
@@ -95,6 +96,7 @@ class LoadSetting:
     rate_limit_records_s: float | None = None
     producers: int = 1
     payload: str = "random"
+    queue_bytes: int | None = None
 
     def property_of(self, name: str) -> PropertyValue:
         """Return a producer property, or Kafka's default."""
@@ -166,9 +168,9 @@ def _client_limit(values: Values, setting: LoadSetting, ceilings: Ceilings | Non
     A thread that neither waits for Kafka nor runs waits for a core. If all cores are busy, the verdict is CPU, however
     little the load generator sends: it is the limit only if its threads have cores to themselves.
 
-    A producer compresses in the thread that calls `send()`, and any program's producer with that codec would do so, so
-    the verdict is CPU. With ceilings, the codec's share of CPU time is known. Without them, gzip and zstd are assumed
-    to take more than half, because they are slower than the thread's other work; lz4 and snappy are not.
+    Java's producer compresses in the thread that calls `send()`, and any program's producer with that codec would do
+    so, so the verdict is CPU. With ceilings, the codec's share of CPU time is known. Without them, gzip and zstd are
+    assumed to take more than half, because they are slower than the thread's other work; lz4 and snappy are not.
     """
     achieved = number_in(values, "throughput_records_s")
     limit = setting.rate_limit_records_s
@@ -178,7 +180,7 @@ def _client_limit(values: Values, setting: LoadSetting, ceilings: Ceilings | Non
         return None
     if not _has_its_cores(values, setting) and (busy := _busy_cores(values, BUSY_CPU_FRACTION)):
         return busy
-    share = _codec_share(values, setting, ceilings)
+    share = _codec_share(values, setting, ceilings) if setting.queue_bytes is None else 0.0
     if share is None:
         is_codec, known = setting.property_of("compression.type") in _SLOW_CODECS, {}
     else:
@@ -265,10 +267,11 @@ def _buffer_memory(values: Values, setting: LoadSetting) -> Verdict | None:
     waited = number_in(values, "buffer_wait_fraction")
     if waited is None or waited < BUFFER_WAIT_FRACTION:
         return None
+    names = ("buffer_wait_fraction", "in_flight_requests")
+    if setting.queue_bytes is not None:
+        return _verdict(values, "buffer_memory", *names, queue_bytes=float(setting.queue_bytes))
     buffer_bytes = float(setting.property_of("buffer.memory"))
-    return _verdict(
-        values, "buffer_memory", "buffer_wait_fraction", "in_flight_requests", buffer_memory_bytes=buffer_bytes
-    )
+    return _verdict(values, "buffer_memory", *names, buffer_memory_bytes=buffer_bytes)
 
 
 def _above(values: Values, code: Code, name: str, threshold: float, more: tuple[str, ...] = ()) -> Verdict | None:

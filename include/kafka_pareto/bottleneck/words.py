@@ -137,6 +137,12 @@ def _in_flight(numbers: Mapping[str, float]) -> str:
 
 
 def _buffer_memory(numbers: Mapping[str, float]) -> str:
+    if "queue_bytes" in numbers:
+        return (
+            f"librdkafka's queue of {numbers['queue_bytes'] / (1 << 20):,.0f} MiB was the bottleneck: it was full "
+            f"{_percent(numbers, 'buffer_wait_fraction')} of the time, and no other resource was exhausted. Its "
+            "threads, one for each broker, may have been too slow to compress and send."
+        )
     mib = numbers.get("buffer_memory_bytes", 0.0) / (1 << 20)
     return (
         f"The producer's buffer.memory of {mib:,.0f} MiB was the bottleneck: send() waited for space "

@@ -1,3 +1,3 @@
 """The one list of drivers, in the order of pages and messages: a new one is a folder here and its name below."""
 
-NAMES = ("producer", "consumer", "ingestion", "services", "log_pipeline")
+NAMES = ("producer", "librdkafka", "consumer", "ingestion", "services", "log_pipeline")

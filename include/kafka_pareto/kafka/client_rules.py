@@ -9,7 +9,9 @@ from typing import Literal, TypeAlias
 
 from kafka_pareto.kafka.known_properties import PropertyValue
 
-ClientName: TypeAlias = Literal["producer", "consumer"]
+ClientName: TypeAlias = Literal["producer", "consumer", "librdkafka"]
+"""A client whose settings file a study may name: Java's producer or consumer, or librdkafka's producer."""
+JAVA_PRODUCER: ClientName = "producer"
 Form: TypeAlias = Literal["Java properties", "Spring Boot", "librdkafka"]
 Used: TypeAlias = Mapping[str, PropertyValue]
 """Maps Kafka's names of a file's tunable settings to values."""
@@ -27,6 +29,7 @@ class ClientRules:
     """The rules for one client's file.
 
     Attributes:
+        name: The client in words.
         other: The name of the other client.
         defaults: Kafka's defaults of the tunable settings; all others are ignored.
         typed_value: Converts the text of a tunable setting, or raises a ValueError with the rule.
@@ -46,6 +49,7 @@ class ClientRules:
     """
 
     client: ClientName
+    name: str
     other: ClientName
     defaults: Mapping[str, PropertyValue]
     typed_value: Callable[[str, str], PropertyValue]
@@ -65,7 +69,7 @@ class ClientRules:
     @property
     def nothing_used(self) -> str:
         """Return the error for a file without a tunable setting."""
-        return f"has no tunable property of Kafka's {self.client}, such as {self.example}"
+        return f"has no tunable property of {self.name}, such as {self.example}"
 
     def unstated_defaults(self, form: Form, used: Used) -> dict[str, str]:
         """Return unset settings whose default in this form differs from Java's, with the default as shown."""

@@ -71,6 +71,7 @@ def _notes(form: Form, used: Used, given: Mapping[str, str]) -> Iterator[str]:
 
 CONSUMER = ClientRules(
     client="consumer",
+    name="Kafka's consumer",
     other="producer",
     defaults={**consumer_properties.DEFAULTS, AUTO_OFFSET_RESET: "latest"},
     typed_value=_typed_value,

@@ -52,7 +52,10 @@ DEFAULTS: dict[str, PropertyValue] = {
     "send.buffer.bytes": 131072,
 }
 
-DURABILITY_PROPERTIES = ("acks", "enable.idempotence", "max.in.flight.requests.per.connection", "retries")
+IN_FLIGHT = "max.in.flight.requests.per.connection"
+MOST_IN_FLIGHT_IDEMPOTENT = 5
+"""Maximum of that setting with which a producer can be idempotent."""
+DURABILITY_PROPERTIES = ("acks", "enable.idempotence", IN_FLIGHT, "retries")
 """The properties that determine a producer's durability guarantee."""
 
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -125,9 +128,9 @@ def is_idempotent(properties: Mapping[str, PropertyValue]) -> bool:
     """
     stated = str(properties.get("enable.idempotence", "true")).lower() == "true"
     acks = str(properties.get("acks", "all"))
-    in_flight = int(properties.get("max.in.flight.requests.per.connection", 5))
+    in_flight = int(properties.get(IN_FLIGHT, MOST_IN_FLIGHT_IDEMPOTENT))
     retries = int(properties.get("retries", 1))
-    return stated and acks in ("all", "-1") and in_flight <= 5 and retries > 0
+    return stated and acks in ("all", "-1") and in_flight <= MOST_IN_FLIGHT_IDEMPOTENT and retries > 0
 
 
 def durability_of(properties: Mapping[str, PropertyValue]) -> Durability:

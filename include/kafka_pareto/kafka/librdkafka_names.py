@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kafka_pareto.kafka import librdkafka_properties
 from kafka_pareto.kafka.known_properties import DEFAULTS, INT_MAX
 
 _NAMES = {
@@ -143,6 +144,18 @@ def translated(given: Mapping[str, str]) -> tuple[list[tuple[str, str, str]], di
             name = _NAMES.get(_bare(written), _bare(written))
             settings.append((written, name, _in_java(written, name, value)))
     return settings, ignored
+
+
+def unified(given: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Return (name as written, name without prefix or alias, value in lower case) of each setting."""
+    known, found = librdkafka_properties, []
+    for written, value in given.items():
+        name = known.ALIASES.get(_bare(written), _bare(written))
+        if name in known.CHOICES:
+            word = value.strip().lower()
+            value = _TRUE_OR_FALSE.get(word, word) if isinstance(known.DEFAULTS[name], bool) else word  # noqa: PLW2901
+        found.append((written, name, value))
+    return found
 
 
 def _bare(written: str) -> str:

@@ -7,7 +7,14 @@ from collections.abc import Iterator, Mapping
 
 from kafka_pareto.kafka import consumer_properties
 from kafka_pareto.kafka.client_rules import COMMON_NOT_VARIED, ClientRules, Form, Used
-from kafka_pareto.kafka.known_properties import DEFAULTS, INT_MAX, resolved, typed_value
+from kafka_pareto.kafka.known_properties import (
+    DEFAULTS,
+    IN_FLIGHT,
+    INT_MAX,
+    MOST_IN_FLIGHT_IDEMPOTENT,
+    resolved,
+    typed_value,
+)
 from kafka_pareto.kafka.spring_values import bytes_text
 
 _CHANGES_THE_MEANING = {
@@ -15,9 +22,7 @@ _CHANGES_THE_MEANING = {
     "partitioner.class": "a partitioner decides which records share a batch, and the load generator cannot run yours",
     "transactional.id": "transactions cannot be measured, and each costs a round trip",
 }
-_IN_FLIGHT = "max.in.flight.requests.per.connection"
-_MOST_IN_FLIGHT_IDEMPOTENT = 5
-_NEEDS_FEW_IN_FLIGHT = f"needs at most {_MOST_IN_FLIGHT_IDEMPOTENT} requests in flight"
+_NEEDS_FEWIN_FLIGHT = f"needs at most {MOST_IN_FLIGHT_IDEMPOTENT} requests in flight"
 
 
 def _changes_the_meaning(name: str, _: str) -> str:
@@ -27,10 +32,10 @@ def _changes_the_meaning(name: str, _: str) -> str:
 def _notes(form: Form, used: Used, _: Mapping[str, str]) -> Iterator[str]:
     if form == "librdkafka" or "enable.idempotence" in used:
         return
-    if int(used.get(_IN_FLIGHT, 0)) > _MOST_IN_FLIGHT_IDEMPOTENT:
+    if int(used.get(IN_FLIGHT, 0)) > MOST_IN_FLIGHT_IDEMPOTENT:
         yield (
-            f"{_IN_FLIGHT}={used[_IN_FLIGHT]} is measured without idempotence, as in clients before Kafka 4.0; newer "
-            f"clients need enable.idempotence=false to start, since idempotence {_NEEDS_FEW_IN_FLIGHT}"
+            f"{IN_FLIGHT}={used[IN_FLIGHT]} is measured without idempotence, as in clients before Kafka 4.0; newer "
+            f"clients need enable.idempotence=false to start, since idempotence {_NEEDS_FEWIN_FLIGHT}"
         )
 
 
@@ -61,14 +66,15 @@ def _idempotence_conflict(used: Used, applied: Used) -> str:
         return f"acks={applied['acks']} must be all with enable.idempotence=true"
     if applied["retries"] == 0:
         return "retries=0 must be above 0 with enable.idempotence=true"
-    if int(applied[_IN_FLIGHT]) > _MOST_IN_FLIGHT_IDEMPOTENT:
-        most = _MOST_IN_FLIGHT_IDEMPOTENT
-        return f"{_IN_FLIGHT}={applied[_IN_FLIGHT]} must be at most {most} with enable.idempotence=true"
+    if int(applied[IN_FLIGHT]) > MOST_IN_FLIGHT_IDEMPOTENT:
+        most = MOST_IN_FLIGHT_IDEMPOTENT
+        return f"{IN_FLIGHT}={applied[IN_FLIGHT]} must be at most {most} with enable.idempotence=true"
     return ""
 
 
 PRODUCER = ClientRules(
     client="producer",
+    name="Kafka's producer",
     other="consumer",
     defaults=DEFAULTS,
     typed_value=typed_value,

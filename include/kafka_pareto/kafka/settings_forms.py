@@ -69,6 +69,8 @@ def recognised(text: str, rules: ClientRules) -> Recognised:
     """
     of_yaml = _yaml_mapping(text)
     given = _properties(text, rules) if of_yaml is None else dict(_flat(of_yaml))
+    if rules.client == "librdkafka":
+        return Recognised("librdkafka", [Setting(*each) for each in librdkafka_names.unified(given)], {})
     if any(name.startswith(_SPRING) for name in given):
         if of_yaml is None and len([part for part in _PROPERTIES_SEPARATOR.split(text) if part.strip()]) > 1:
             raise ValueError(f"has several documents, {_SEVERAL}")

@@ -12,12 +12,13 @@ from kafka_pareto.kafka import librdkafka_names
 from kafka_pareto.kafka.client_rules import ClientName, ClientRules, Form
 from kafka_pareto.kafka.consumer_rules import CONSUMER
 from kafka_pareto.kafka.known_properties import PropertyValue
+from kafka_pareto.kafka.librdkafka_rules import LIBRDKAFKA_PRODUCER
 from kafka_pareto.kafka.producer_rules import PRODUCER
 from kafka_pareto.kafka.properties_file import property_text
 from kafka_pareto.kafka.settings_forms import OF_THE_CLIENT, decoded, recognised
 from kafka_pareto.kafka.spring_values import plain_number_fix
 
-_RULES = {rules.client: rules for rules in (PRODUCER, CONSUMER)}
+_RULES = {rules.client: rules for rules in (PRODUCER, CONSUMER, LIBRDKAFKA_PRODUCER)}
 _PLACEHOLDER = re.compile(r"\$\{|#\{|\{\{|%[({]|\$[A-Za-z_(]|@[A-Za-z_.-]+@")
 _NAME = re.compile(r"[A-Za-z_][\w.\[\]/-]{0,199}", re.ASCII)
 _UNDER_PROPERTIES = re.compile(r"spring\.kafka\.((producer|consumer)\.)?properties\b")
@@ -139,7 +140,7 @@ def _require_setting_of(rules: ClientRules, form: Form, written: str, name: str,
             "quotes or a comment without #"
         )
     if form == "Java properties" and name in rules.never_empty and not value.strip():
-        raise ValueError(f"{written}: must not be empty; remove the line, or Kafka's {rules.client} does not start")
+        raise ValueError(f"{written}: must not be empty; remove the line, or {rules.name} does not start")
 
 
 def _typed(rules: ClientRules, written: str, name: str, value: str) -> PropertyValue:
@@ -167,8 +168,8 @@ def _why_ignored(rules: ClientRules, name: str, value: str) -> str:
         return OF_THE_CLIENT
     if not value.strip() and rules.changes_the_meaning(name, "any"):
         return "is empty"
-    if librdkafka_names.without_counterpart(name):
+    if librdkafka_names.without_counterpart(name) and rules.client != "librdkafka":
         return "has no equivalent in the measured Java client"
     if name in rules.of_the_other:
         return f"is a setting of the {rules.other}"
-    return f"is not a setting of Kafka 4.3's {rules.client}{did_you_mean(name, rules.defaults)}"
+    return f"is not a tunable setting of {rules.name}{did_you_mean(name, rules.defaults)}"

@@ -77,7 +77,9 @@ def card_context(
         sizing=sizing,
         noise=noise,
         sentinel=sentinel_report([*noise_repetitions, *design, *confirmation], study, rng),
-        breakdown=latency_breakdown(decision, confirmation) if study.declaration.has("queue_time_avg_ms") else None,
+        breakdown=latency_breakdown(decision, confirmation, study.declaration.defaults)
+        if study.declaration.has("queue_time_avg_ms")
+        else None,
         repetitions_set_aside=len(discarded),
         rounds=rounds,
         limited_by=_limits(decision, confirmation),

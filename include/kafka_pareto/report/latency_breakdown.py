@@ -7,7 +7,7 @@ its request until the broker answers. The client measures both, and batch fill: 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from kafka_pareto.analysis.wording import share
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue
+from kafka_pareto.kafka.known_properties import PropertyValue
 
 Row: TypeAlias = tuple[str, ...]
 
@@ -80,16 +80,18 @@ class Breakdown(BaseModel):
     pick: ClientFigures | None
 
 
-def latency_breakdown(decision: Decision, repetitions: Sequence[Repetition]) -> Breakdown | None:
+def latency_breakdown(
+    decision: Decision, repetitions: Sequence[Repetition], defaults: Mapping[str, PropertyValue]
+) -> Breakdown | None:
     """Return medians over the gain blocks, else the choice blocks; None without the reference's metrics."""
     pick_id = decision.pick_configuration_id
     phase: Literal["choice", "gain"] = "gain" if any(r.phase == "gain" for r in repetitions) else "choice"
     valid = [r for r in repetitions if r.phase == phase and r.outcome == "valid"]
     told = [r for r in valid if r.number("queue_time_avg_ms") is not None]
-    reference = _figures(decision.reference_configuration_id, decision.reference_properties, told)
+    reference = _figures(decision.reference_configuration_id, {**defaults, **decision.reference_properties}, told)
     if reference is None:
         return None
-    pick = None if pick_id is None else _figures(pick_id, decision.pick_properties or {}, told)
+    pick = None if pick_id is None else _figures(pick_id, {**defaults, **(decision.pick_properties or {})}, told)
     return Breakdown(phase=phase, reference=reference, pick=pick)
 
 
@@ -140,7 +142,7 @@ def _figures(
     return ClientFigures(
         configuration_id=configuration_id,
         repetition_ids=[repetition.repetition_id for repetition in own],
-        batch_size_bytes=int(properties.get("batch.size", DEFAULTS["batch.size"])),
+        batch_size_bytes=int(properties["batch.size"]),
         **{name: _median([repetition.number(name) for repetition in own]) for name in _MEDIANS},
     )
 

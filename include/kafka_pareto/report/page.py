@@ -91,7 +91,7 @@ def _captions(study: Tune) -> dict[str, str]:
         "fig9_baseline_over_the_campaign.png": "Figure 9. Baseline stability: all its repetitions in chronological "
         "order. A dashed line marks a significant change.",
         "fig10_measured_hypervolume_by_round.png": "Figure 10. Hypervolume by round: the measured configurations "
-        f"in {joined(map(label_of, driver.means))} relative to the baseline (logarithms; the reference "
+        f"in {joined(map(label_of, study.means))} relative to the baseline (logarithms; the reference "
         "point is twice as bad as the baseline in each).",
     }
 

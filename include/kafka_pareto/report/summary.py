@@ -85,7 +85,7 @@ def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision], driver:
             return "The picks improve one objective but may harm another or fail more often; see the cards."
         return f"No pick beat {_what_stays(decisions)} in fresh blocks."
     parts = []
-    for objective in dict.fromkeys((*driver.plane, *driver.objective_names)):
+    for objective in dict.fromkeys((*driver.plane, *(each.name for each in driver.all_objectives))):
         better = [
             gain.change_fraction
             for decision in changed

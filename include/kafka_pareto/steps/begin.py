@@ -67,7 +67,7 @@ def asked_for(study: Study, asked: DesignOptions, settings: Settings) -> Study:
         cluster_with(study.cluster, cluster, servers_of_others(study, settings)),
         None if asked.warm_start is None else campaigns_from(asked.warm_start),
         asked.cool_down_s,
-        None if asked.baseline is None else read_baseline(asked.baseline, "baseline").used,
+        None if asked.baseline is None else read_baseline(asked.baseline, "baseline", study.client_of_file()).used,
         _table(asked, study),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -87,7 +87,9 @@ class Driver:
 
     Attributes:
         expectations: File of additions to the suites in `campaign/expectations.yaml`.
+        more_objectives: Objectives, all of them means, that a study may add to those that every study has.
         identity: Fingerprint facts that identify a system; constant within a campaign.
+        defaults: The settings' defaults, as far as they are known.
         counted: List facts whose lengths must agree between comparable campaigns.
         case_features: A case's numbers; without any, models treat the case as a category.
         derived_features: Functions of configuration and case that are hard to learn.
@@ -103,26 +105,34 @@ class Driver:
     objectives: tuple[Objective, ...]
     expectations: Path
     identity: tuple[str, ...]
+    defaults: Mapping[str, PropertyValue] = field(default_factory=dict, hash=False)
     counted: tuple[str, ...] = ()
     case_features: tuple[Feature, ...] = ()
     derived_features: tuple[Feature, ...] = ()
     case_words: tuple[str, str] = ("case", "cases")
     derived_quantities: tuple[Quantity, ...] = ()
+    more_objectives: tuple[Objective, ...] = ()
     stages: tuple[str, ...] = ()
     over_time: OverTime = OverTime()
+    defaults_word: str = "Kafka's defaults"
     settings_word: str = "settings"
     settings_file: str = "settings.properties"
     client_files: tuple[ClientFile, ...] = (ClientFile("settings.properties"),)
     states_durability: bool = False
 
     def __post_init__(self) -> None:
-        for each in self.objectives:
+        for each in self.all_objectives:
             if each.quantity.maximised is None:
                 raise ValueError(f"{each.name}: its quantity {each.quantity.name} has neither label nor direction")
         if len(self.objectives) == 1:
             raise ValueError(f"{self.name}: declares one objective, but pages plot two against each other")
         if not self.identity:
             raise ValueError(f"{self.name}: names no fact that identifies its system")
+
+    @property
+    def all_objectives(self) -> tuple[Objective, ...]:
+        """List the objectives that every study has, then those that it may add."""
+        return (*self.objectives, *self.more_objectives)
 
     def cases_text(self, number: int) -> str:
         """Return a number of cases in the driver's words."""
@@ -163,7 +173,7 @@ class Driver:
 
     @cached_property
     def objective_names(self) -> tuple[str, ...]:
-        """List the objectives' names."""
+        """List the names of the objectives that every study has."""
         return tuple(each.name for each in self.objectives)
 
     @cached_property

@@ -42,7 +42,7 @@ def drivers() -> dict[str, Driver]:
 def objective_named(name: str) -> Objective:
     """Return any driver's objective of this name."""
     for driver in drivers().values():
-        for each in driver.objectives:
+        for each in driver.all_objectives:
             if each.name == name:
                 return each
     raise BadInputError(f"{name!r} is not an objective of any driver")
@@ -66,4 +66,4 @@ def feature_named(name: str) -> Feature | None:
 
 def all_objectives() -> list[Objective]:
     """List the distinct objectives of all drivers."""
-    return list({each.name: each for driver in drivers().values() for each in driver.objectives}.values())
+    return list({each.name: each for driver in drivers().values() for each in driver.all_objectives}.values())

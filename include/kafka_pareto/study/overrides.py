@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 from pydantic import JsonValue
 
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.kafka.client_rules import JAVA_PRODUCER, ClientName
 from kafka_pareto.kafka.known_properties import PropertyValue
-from kafka_pareto.kafka.user_settings import ClientFile, nothing_used, read_producer_file
+from kafka_pareto.kafka.user_settings import ClientFile, nothing_used, read_client_file
 from kafka_pareto.storage.record import Frozen
 from kafka_pareto.study.cluster_names import server_set
 from kafka_pareto.study.compare import Compare
@@ -116,14 +117,14 @@ def with_overrides(
     return checked(type(study), content, f"{study.name} with this campaign's overrides")
 
 
-def read_baseline(text: str, place: str) -> ClientFile:
-    """Read a user's producer settings, which replace a study's baseline.
+def read_baseline(text: str, place: str, client: ClientName = JAVA_PRODUCER) -> ClientFile:
+    """Read a user's settings of this client, which replace a study's baseline.
 
     The text may be stored and shown, so one that may hold a secret is rejected. The BadInputError names `place`,
     property and rule, but never the value of a secret.
     """
     try:
-        found = read_producer_file(text)
+        found = read_client_file(text, client)
     except ValueError as error:
         raise BadInputError(f"{place}: {error}") from error
     if secret := next((name for name in found.ignored if _MAY_BE_SECRET.search(name)), None):
@@ -132,7 +133,7 @@ def read_baseline(text: str, place: str) -> ClientFile:
             "remove it: logins belong in the client configuration"
         )
     if not found.used:
-        raise BadInputError(f"{place}: {nothing_used('producer', found)}")
+        raise BadInputError(f"{place}: {nothing_used(client, found)}")
     return found
 
 

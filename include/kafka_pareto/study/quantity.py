@@ -16,6 +16,8 @@ _UNITS = {
     "_s_per_million_records": "s per million records",
     "_s_per_million_rows": "s per million rows",
     "_bytes_per_row": "B",
+    "_bytes_per_record": "B",
+    "_per_thousand_records": "per 1,000 records",
     "_mib_s": "MiB/s",
     "_records_s": "records/s",
     "_s_per_thousand_events": "s per 1,000 events",

@@ -24,6 +24,9 @@ from kafka_pareto.study.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kafka_pareto.kafka.client_rules import ClientName
     from kafka_pareto.kafka.user_settings import ClientFile
 
 _Count = Annotated[int, Field(gt=0)]
@@ -45,15 +48,16 @@ class RunRequest(DesignOptions, Approval):
     client_config: str | None = Field(None, description=DesignOptions.model_fields["client_config"].description)
     baseline: str | None = Field(None, description=DesignOptions.model_fields["baseline"].description)
 
-    @cached_property
-    def producer_file(self) -> ClientFile | None:
-        """Return the producer settings in the baseline's file; None without one.
+    def baseline_file(self, client: Callable[[], ClientName]) -> ClientFile | None:
+        """Return the client's settings in the baseline's file; None without one.
 
         Only a tuned producer has such a file, so call `require_of_kind` first.
         """
         from kafka_pareto.study.overrides import read_baseline  # noqa: PLC0415  (imports every kind of study)
 
-        return None if self._baseline_text is None else read_baseline(self._baseline_text, f"BASELINE: {self.baseline}")
+        if self._baseline_text is None:
+            return None
+        return read_baseline(self._baseline_text, f"BASELINE: {self.baseline}", client())
 
     @cached_property
     def _baseline_text(self) -> str | None:
@@ -69,13 +73,13 @@ class RunRequest(DesignOptions, Approval):
         except ValueError as error:
             raise BadInputError(f"{place}: {error}") from error
 
-    def design_options(self) -> DesignOptions:
+    def design_options(self, client: Callable[[], ClientName]) -> DesignOptions:
         """Return the options as the step `design` takes them: the text of a baseline, a name for the configuration."""
         from kafka_pareto.kafka.properties_file import properties_lines  # noqa: PLC0415
 
         asked = self.model_dump(include=set(DesignOptions.model_fields), exclude_defaults=True)
-        if self.producer_file is not None:
-            asked["baseline"] = properties_lines(self.producer_file.used)
+        if baseline := self.baseline_file(client):
+            asked["baseline"] = properties_lines(baseline.used)
         if self.client_config is not None:
             asked["client_config"] = CLIENT_CONFIG
         return DesignOptions(**asked)

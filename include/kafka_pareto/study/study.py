@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, JsonValue
 
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.kafka.client_rules import ClientName
+from kafka_pareto.kafka.client_rules import JAVA_PRODUCER, ClientName
 from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import Configuration, Factor, configuration_id
@@ -41,6 +41,11 @@ class Study(Section):
     protocol: Protocol
     validation: Validation = Validation()
     cluster: ForeignCluster | None = None
+
+    @classmethod
+    def client_of_file(cls) -> ClientName:
+        """Return the client whose settings file a campaign may name as its baseline."""
+        return cls.baseline_client or JAVA_PRODUCER
 
     @classmethod
     def of(cls, study: Study) -> Self:

@@ -14,6 +14,7 @@ import yaml
 from pydantic import ValidationError
 
 from kafka_pareto.errors import StudyError, did_you_mean
+from kafka_pareto.kafka.client_rules import ClientName
 from kafka_pareto.kafka.settings_forms import decoded
 from kafka_pareto.kafka.user_settings import ClientFile, nothing_used, read_client_file
 from kafka_pareto.study.cluster_names import YAML_ERRORS
@@ -69,6 +70,11 @@ def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
     if folder is not None:
         read_corpus(study, folder, file)
     return study
+
+
+def baseline_client_of(path: Path) -> ClientName:
+    """Return the client whose settings file may replace the baseline of the study in this file."""
+    return _class_of(_mapping(_read_text(path, str(path), ""), str(path)), str(path)).client_of_file()
 
 
 def settings_file_of(folder: Path, name: str) -> tuple[str, ClientFile] | None:

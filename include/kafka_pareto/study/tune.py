@@ -35,9 +35,10 @@ class Tune(Study):
     """Adds the search: factors, objectives, design, learning and confirmation.
 
     `constraints` and `forbidden` apply to configurations, `limits` to measured values; the baseline is exempt.
-    `objectives` must name all of the driver's. `strategy: one_shot`, the paper's, measures only the design before the
-    search; `rounds` then measures where the surrogates expect the largest gain. `advice` adds configurations from
-    guides and vendors (`include/advice`) to the design, and measures the best of them alongside the pick.
+    `objectives` must name all those that the driver's studies have, and may add its others. `strategy: one_shot`, the
+    paper's, measures only the design before the search; `rounds` then measures where the surrogates expect the largest
+    gain. `advice` adds configurations from guides and vendors (`include/advice`) to the design, and measures the best
+    of them alongside the pick.
     """
 
     promises: ClassVar[frozenset[str]] = frozenset()
@@ -63,9 +64,10 @@ class Tune(Study):
     @field_validator("objectives")
     @classmethod
     def _each_objective_of_the_driver(cls, objectives: list[ObjectiveName]) -> list[ObjectiveName]:
-        names = cls.declaration.objective_names
-        if sorted(objectives) != sorted(names):
-            raise ValueError(f"must name each of {', '.join(names)} once")
+        needed, more = cls.declaration.objective_names, [each.name for each in cls.declaration.more_objectives]
+        if len(set(objectives)) != len(objectives) or not set(needed) <= set(objectives) <= {*needed, *more}:
+            added = f", and may name {', '.join(more)}" if more else ""
+            raise ValueError(f"must name each of {', '.join(needed)} once{added}")
         return objectives
 
     @field_validator("baseline")
@@ -84,18 +86,29 @@ class Tune(Study):
         bounded = [limit.objective for limit in limits]
         if len(set(bounded)) != len(bounded):
             raise ValueError("bounds an objective twice")
-        cls.require_own_objectives(bounded)
         return limits
 
-    @classmethod
-    def require_own_objectives(cls, named: Iterable[str]) -> None:
-        """Reject objectives of other drivers."""
-        own = cls.declaration.objective_names
-        if others := [name for name in named if name not in own]:
+    def require_own_objectives(self, key: str, named: Iterable[str]) -> None:
+        """Reject what is not an objective of this study."""
+        for name in named:
+            if name in self.objective_names:
+                continue
+            if name in [each.name for each in self.declaration.more_objectives]:
+                raise ValueError(f"{key}: {name} is not an objective of this study; add it to objectives")
             raise ValueError(
-                f"{others[0]} is not an objective of the driver {cls.declaration.name}; its objectives are "
-                f"{', '.join(own)}"
+                f"{key}: {name} is not an objective of the driver {self.declaration.name}; its objectives are "
+                f"{', '.join(each.name for each in self.declaration.all_objectives)}"
             )
+
+    @property
+    def objective_names(self) -> tuple[str, ...]:
+        """List the study's objectives in the driver's order."""
+        return tuple(each.name for each in self.declaration.all_objectives if each.name in self.objectives)
+
+    @property
+    def means(self) -> tuple[str, ...]:
+        """List the study's objectives that are means."""
+        return tuple(name for name in self.objective_names if not objective_named(name).spread_of)
 
     @model_validator(mode="after")
     def _constraints_leave_something(self) -> Self:
@@ -121,7 +134,8 @@ class Tune(Study):
 
     @model_validator(mode="after")
     def _can_choose(self) -> Self:
-        self.require_own_objectives(objectives_named(self.confirmation.choose_by))
+        self.require_own_objectives("limits", (limit.objective for limit in self.limits))
+        self.require_own_objectives("confirmation.choose_by", objectives_named(self.confirmation.choose_by))
         if self.confirmation.choose_by == "r1" and self.declaration.steadiness is None:
             raise ValueError("confirmation.choose_by r1 needs a mean of which more is better, with its CV")
         protocol = self.protocol
@@ -135,7 +149,7 @@ class Tune(Study):
 
     @model_validator(mode="after")
     def _gate_can_be_decided(self) -> Self:
-        self.require_own_objectives(each.objective for each in self.gate.conditions)
+        self.require_own_objectives("gate.conditions", (each.objective for each in self.gate.conditions))
         for each in self.gate.conditions:
             is_cv = objective_named(each.objective).spread_of and self.protocol.variability == "across_repetitions"
             if is_cv and not each.of_reference:

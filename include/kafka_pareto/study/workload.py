@@ -8,11 +8,12 @@ from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
+from kafka_pareto.kafka.producer_settings import ProducerClient
 from kafka_pareto.study.faults import BrokerFault, FaultTimes
 from kafka_pareto.study.section import Count, Section
 
 BUNDLED = "bundled"
-"""The version of Kafka's client that comes with the project."""
+"""The version of a client that comes with the project."""
 MOST_PRODUCERS = 64
 MadePayload: TypeAlias = Literal["random", "zeros"]
 """Payload made by the load tool: random letters, or zero bytes."""
@@ -121,14 +122,15 @@ class Workload(SentTopic):
 
 @dataclass(frozen=True)
 class ProducerLoad:
-    """Load of one configuration in one case; `client` is the version of Kafka's client."""
+    """Load of one configuration in one case, sent by a version of a client."""
 
     record_size_bytes: int
     payload: Payload = "random"
     keys: int = 0
     producers: int = 1
     arrival: Arrival = "constant"
-    client: str = BUNDLED
+    client: ProducerClient = "java"
+    client_version: str = BUNDLED
 
     @property
     def is_sampled(self) -> bool:

@@ -112,7 +112,9 @@ def _rollout(request: VerifyRequest, settings: Settings) -> Rollout:
         at = f" for {request.case}" if request.case else ""
         raise BadInputError(f"--active: study {study} has no active settings{at}")
     if active.driver != "producer":
-        raise BadInputError(f"--active: study {study} has driver {active.driver}, whose settings are not for producers")
+        raise BadInputError(
+            f"--active: study {study} has driver {active.driver}; only those of Java's producer can be verified"
+        )
     return Rollout(f"study {study}, version {active.version}", active.properties, active.previous_properties)
 
 

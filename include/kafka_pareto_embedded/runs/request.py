@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.options import require_of_kind
 from kafka_pareto.study.requests import RunRequest
 from kafka_pareto.study.study import Study
-from kafka_pareto.study.study_file import parse_study
+from kafka_pareto.study.study_file import baseline_client_of, parse_study
 from kafka_pareto.study.tune import Tune
 from kafka_pareto.study.warm_start import campaigns_text
 
@@ -67,8 +68,8 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
         )
     said = request.model_dump(exclude={"study", "campaign"}, exclude_defaults=True)
     require_of_kind(said, kind_of(settings.studies / f"{study}.yaml"), study)
-    if request.producer_file is not None:
-        said["baseline"] = properties_lines(request.producer_file.used)
+    if baseline := request.baseline_file(partial(baseline_client_of, settings.studies / f"{study}.yaml")):
+        said["baseline"] = properties_lines(baseline.used)
     if request.client_config is not None:
         said["client_config"] = config
     return {"study": study, "campaign": campaign, **before, **said}

@@ -95,8 +95,8 @@ def test_excluded_names_are_listed_with_the_reason() -> None:
         "value.deserializer": OWN,
         "interceptor.classes": "is empty",
         "linger.ms": "is a setting of the producer",
-        "fetch.min.byte": "is not a setting of Kafka 4.3's consumer; did you mean fetch.min.bytes?",
-        "zookeeper.connect": "is not a setting of Kafka 4.3's consumer",
+        "fetch.min.byte": "is not a tunable setting of Kafka's consumer; did you mean fetch.min.bytes?",
+        "zookeeper.connect": "is not a tunable setting of Kafka's consumer",
     }
 
 

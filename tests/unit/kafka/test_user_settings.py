@@ -10,7 +10,7 @@ from tests.recorded import FIXTURES
 pytestmark = pytest.mark.fast
 
 FILES = FIXTURES / "user_settings"
-REMOVED = "is not a setting of Kafka 4.3's producer"
+REMOVED = "is not a tunable setting of Kafka's producer"
 
 
 def read(name: str) -> ClientFile:

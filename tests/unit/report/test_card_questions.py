@@ -93,7 +93,7 @@ def test_a_log_pipelines_report_promises_no_durability() -> None:
 
 @pytest.mark.parametrize("driver", drivers().values(), ids=list(drivers()))
 def test_a_driver_declares_what_limited_a_load_only_if_it_is_judged(driver) -> None:  # type: ignore[no-untyped-def]
-    assert driver.has("limited_by") == (driver.name in ("producer", "ingestion"))
+    assert driver.has("limited_by") == (driver.name in ("producer", "librdkafka", "ingestion"))
 
 
 def test_events_only_received_by_an_aggregator_are_named_and_follow_from_its_setting() -> None:

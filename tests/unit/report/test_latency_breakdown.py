@@ -9,6 +9,7 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import Choice
 from kafka_pareto.decision.decide import decide
 from kafka_pareto.decision.decision import Decision
+from kafka_pareto.kafka.known_properties import DEFAULTS
 from kafka_pareto.report.latency_breakdown import Breakdown, breakdown_rows, explanation, latency_breakdown
 from tests.recorded import paper_study, recorded_repetitions
 
@@ -73,7 +74,7 @@ def breakdown_of(**pick: float | None) -> Breakdown:
     decision, blocks = decision_and_blocks()
     own = decision.pick_configuration_id
     changed = [r.with_values({**DEFAULTS_TOLD, **pick} if r.configuration_id == own else {}) for r in blocks]
-    breakdown = latency_breakdown(decision, changed)
+    breakdown = latency_breakdown(decision, changed, DEFAULTS)
     assert breakdown is not None
     return breakdown
 
@@ -81,7 +82,7 @@ def breakdown_of(**pick: float | None) -> Breakdown:
 def test_figures_are_medians_that_one_wild_repetition_does_not_move():
     decision, blocks = decision_and_blocks()
     wild = [r.with_values({"request_latency_avg_ms": 900.0}) if r.block == 3 else r for r in blocks]
-    breakdown = latency_breakdown(decision, wild)
+    breakdown = latency_breakdown(decision, wild, DEFAULTS)
     assert breakdown is not None
     assert breakdown.pick is not None
     assert breakdown.reference.request_latency_avg_ms == pytest.approx(1.116)
@@ -92,7 +93,7 @@ def test_figures_are_medians_that_one_wild_repetition_does_not_move():
 def test_every_figure_traces_to_the_repetitions_it_comes_from():
     decision, blocks = decision_and_blocks()
     blocks = [r.with_values({"outcome": "failed"}) if r.block == 0 else r for r in blocks]
-    breakdown = latency_breakdown(decision, blocks)
+    breakdown = latency_breakdown(decision, blocks, DEFAULTS)
     assert breakdown is not None
     expected = [r.repetition_id for r in blocks if r.is_baseline and r.outcome == "valid"]
     assert breakdown.reference.repetition_ids == expected
@@ -102,7 +103,7 @@ def test_the_choice_blocks_speak_where_there_are_no_gain_blocks():
     decision, blocks = decision_and_blocks()
     only_choice = [r.with_values({"phase": "choice"}) for r in blocks]
     of_both = [*blocks, *(r.with_values({"queue_time_avg_ms": 77.0}) for r in only_choice)]
-    from_choice, from_gain = (latency_breakdown(decision, found) for found in (only_choice, of_both))
+    from_choice, from_gain = (latency_breakdown(decision, found, DEFAULTS) for found in (only_choice, of_both))
     assert from_choice is not None
     assert from_gain is not None
     assert (from_choice.phase, from_gain.phase) == ("choice", "gain")
@@ -111,7 +112,7 @@ def test_the_choice_blocks_speak_where_there_are_no_gain_blocks():
 
 def test_without_the_clients_metrics_there_is_no_breakdown():
     decision, _ = decision_and_blocks()
-    assert latency_breakdown(decision, recorded_repetitions((CASE,), phase="gain")) is None
+    assert latency_breakdown(decision, recorded_repetitions((CASE,), phase="gain"), DEFAULTS) is None
 
 
 def test_the_table_omits_values_no_client_reported():
@@ -130,7 +131,7 @@ def test_longer_in_the_accumulator_and_a_faster_response_are_a_trade_off():
 
 def test_larger_requests_are_given_by_their_ratio():
     decision, blocks = decision_and_blocks()
-    breakdown = latency_breakdown(decision, blocks)
+    breakdown = latency_breakdown(decision, blocks, DEFAULTS)
     assert breakdown is not None
     assert explanation(breakdown) == [
         "Records wait 46.4 ms longer in the accumulator, and broker responses take 7.51 ms longer.",
@@ -142,7 +143,7 @@ def test_larger_requests_are_given_by_their_ratio():
 def test_a_shorter_wait_for_buffer_space_is_reported():
     decision, blocks = decision_and_blocks()
     waiting = [r.with_values({"buffer_wait_s": 2.5}) if r.is_baseline else r for r in blocks]
-    breakdown = latency_breakdown(decision, waiting)
+    breakdown = latency_breakdown(decision, waiting, DEFAULTS)
     assert breakdown is not None
     assert explanation(breakdown)[-1] == "The wait for buffer space is 2.5 s shorter."
 

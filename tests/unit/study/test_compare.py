@@ -79,7 +79,7 @@ def test_a_comparisons_reference_may_be_the_settings_file_of_its_client(tmp_path
         ),
         (
             "max.poll.recrds=5",
-            "has no .*; max.poll.recrds is not a setting of Kafka 4.3's consumer; did you mean max.poll.records?",
+            "has no .*; max.poll.recrds is not a tunable setting of Kafka's consumer; did you mean max.poll.records?",
         ),
     ],
 )

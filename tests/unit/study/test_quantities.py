@@ -92,4 +92,12 @@ def test_a_producers_measurement_round_trips_without_figures_if_one_is_missing()
 
 def test_a_cost_is_shown_with_the_unit_that_its_name_ends_with() -> None:
     headings = [each.heading for each in PRODUCER.derived_quantities]
-    assert headings == ["client CPU [cores]", "client CPU [s per million records]", "batch fill"]
+    assert headings == ["client CPU [cores]", "batch fill"]
+
+
+def test_what_costs_money_may_be_an_objective() -> None:
+    assert [each.axis_label for each in PRODUCER.more_objectives] == [
+        "stored size [B]",
+        "requests [per 1,000 records]",
+        "client CPU [s per million records]",
+    ]

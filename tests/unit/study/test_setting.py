@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_pareto.drivers.producer.compare import SETTINGS
+from kafka_pareto.drivers.producer.compare import CompareProducer
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.study.factors import CategoricalFactor, FactorValue, NumericFactor
 
 pytestmark = pytest.mark.fast
+
+SETTINGS = CompareProducer.fixed_settings
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_kind_and_driver_select_the_study_of_a_file_by_default_tuning_a_producer
 
 
 KINDS = "kind: 'compares': must be one of tune, compare; did you mean compare?"
-DRIVERS = "producer, consumer, ingestion, services, log_pipeline"
+DRIVERS = "producer, librdkafka, consumer, ingestion, services, log_pipeline"
 OF_NO_STUDY = "is not a key of a study"
 
 

@@ -13,7 +13,7 @@ from kafka_pareto.bottleneck.broker_metrics import BROKER_METRICS
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.drivers.common.cluster_mark import exclusive_load
 from kafka_pareto.errors import BadInputError, ClusterError
-from kafka_pareto.kafka import consumer_properties
+from kafka_pareto.kafka import consumer_properties, librdkafka_properties
 from kafka_pareto.kafka.client_properties import read_client_config
 from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
 from kafka_pareto.kafka.known_properties import DEFAULTS
@@ -92,7 +92,8 @@ def require_login(path: Path, bootstrap_servers: str) -> None:
 
 def _require_login_only(place: str, properties: Mapping[str, str], producer_fix: str, consumer_fix: str) -> None:
     of_consumers = {*consumer_properties.DEFAULTS, consumer_properties.AUTO_OFFSET_RESET}
-    for names, fix in ((set(DEFAULTS), producer_fix), (of_consumers, consumer_fix)):
+    of_producers = {*DEFAULTS, *librdkafka_properties.DEFAULTS, *librdkafka_properties.ALIASES}
+    for names, fix in ((of_producers, producer_fix), (of_consumers, consumer_fix)):
         if tunable := sorted(names & set(properties)):
             raise BadInputError(
                 f"{place}: {', '.join(tunable)}: only addresses and credentials are allowed here; {fix}"

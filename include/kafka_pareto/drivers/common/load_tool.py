@@ -13,10 +13,15 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError,
 
 from kafka_pareto.campaign.records import TimedLoad
 from kafka_pareto.errors import LoadToolError
-from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue
+from kafka_pareto.kafka.known_properties import PropertyValue
+from kafka_pareto.kafka.librdkafka_properties import SETTINGS
+from kafka_pareto.kafka.producer_settings import ProducerClient
 from kafka_pareto.study.quantity import Resolution, Shown
 from kafka_pareto.study.workload import BUNDLED, Arrival, MadePayload, ProducerLoad
 
+# Of a record in librdkafka's queue, besides its content, and of the callback that awaits it; rounded up.
+_OVERHEAD_BYTES = 256
+_AWAITED_BYTES = 96
 _MIB = 1 << 20
 LatencyMs: TypeAlias = Annotated[float, Resolution(methodcaller("latency_resolution_ms"))]
 Amount = Annotated[FiniteFloat, Field(ge=0)]
@@ -32,7 +37,7 @@ class LoadRequest:
     `throughput_records_s` limits either; None means as fast as possible. Without a `payload_file` (one value per line,
     or sampled records if `is_sampled`) the tool generates the values named by `made_payload`. Each of the load
     generator's `producers` has its own sending thread; they share all rates. `arrival` sets the inter-arrival times at
-    a fixed rate, `client` the version of Kafka's client.
+    a fixed rate. `properties` are in the names of the `client`.
     """
 
     topic: str
@@ -49,7 +54,8 @@ class LoadRequest:
     producers: int = 1
     is_sampled: bool = False
     arrival: Arrival = "constant"
-    client: str = BUNDLED
+    client: ProducerClient = "java"
+    client_version: str = BUNDLED
 
     @classmethod
     def of(cls, load: ProducerLoad, **others: Any) -> Self:
@@ -62,6 +68,7 @@ class LoadRequest:
             is_sampled=load.is_sampled,
             arrival=load.arrival,
             client=load.client,
+            client_version=load.client_version,
             **others,
         )
 
@@ -72,9 +79,23 @@ class LoadRequest:
 
     @property
     def heap_mib(self) -> int:
-        """Return the heap the producers need, in MiB."""
-        buffer_mib = int(self.properties.get("buffer.memory", DEFAULTS["buffer.memory"])) // _MIB
-        return 192 + 2 * self.producers * buffer_mib
+        """Return the heap the producers need, in MiB; outside Java's client it holds only what is awaited."""
+        buffer_bytes, records = self.buffer
+        each_bytes = 2 * buffer_bytes if self.client == "java" else records * _AWAITED_BYTES
+        return 192 + self.producers * each_bytes // _MIB
+
+    @property
+    def memory_mib(self) -> int:
+        """Return the heap and librdkafka's buffers, in MiB."""
+        if self.client == "java":
+            return self.heap_mib
+        buffer_bytes, records = self.buffer
+        return self.heap_mib + self.producers * (buffer_bytes + records * _OVERHEAD_BYTES) // _MIB
+
+    @property
+    def buffer(self) -> tuple[int, int]:
+        """Return the largest size of one producer's buffer, in bytes and in records."""
+        return SETTINGS[self.client].buffer(self.properties, self.record_size_bytes)
 
 
 def client_metrics(found: Mapping[str, float]) -> ClientMetrics:
@@ -84,6 +105,8 @@ def client_metrics(found: Mapping[str, float]) -> ClientMetrics:
         number = found.get(name)
         return number * unit if number is not None and math.isfinite(number) else None
 
+    records, bytes_ = value("record-send-total"), value("byte-total")
+    per_request = value("records-per-request-avg")
     return ClientMetrics(
         queue_time_avg_ms=value("record-queue-time-avg"),
         queue_time_max_ms=value("record-queue-time-max"),
@@ -91,7 +114,9 @@ def client_metrics(found: Mapping[str, float]) -> ClientMetrics:
         request_latency_max_ms=value("request-latency-max"),
         batch_size_avg_bytes=value("batch-size-avg"),
         compression_rate_avg=value("compression-rate-avg"),
-        records_per_request_avg=value("records-per-request-avg"),
+        records_per_request_avg=per_request,
+        requests_per_thousand_records=1000 / per_request if per_request else None,
+        stored_bytes_per_record=bytes_ / records if bytes_ and records else None,
         buffer_wait_s=value("bufferpool-wait-time-ns-total", 1e-9),
         buffer_exhausted_records=value("buffer-exhausted-total"),
         record_retries=value("record-retry-total"),
@@ -192,10 +217,11 @@ class LoadFigures:
 
 @dataclass(frozen=True)
 class ClientMetrics:
-    """The producer's own metrics (group `producer-metrics`), of the part that latencies were taken from.
+    """The producer's own metrics, of the part that latencies were taken from.
 
-    Averages cover the client's last 30 to 60 s, warm-up included. Retries, exhaustion and throttling count in every
-    part except the load generator's warm-ups. None: not reported.
+    The stored size is a record's share of its batch as sent and as stored by each replica. Averages of Java's client
+    cover its last 30 to 60 s, warm-up included. Retries, exhaustion and throttling count in every part except the load
+    generator's warm-ups. None: not reported.
     """
 
     queue_time_avg_ms: Annotated[float | None, Shown("time in the queue", maximised=False)] = None
@@ -205,6 +231,8 @@ class ClientMetrics:
     batch_size_avg_bytes: float | None = None
     compression_rate_avg: float | None = None
     records_per_request_avg: float | None = None
+    requests_per_thousand_records: Annotated[float | None, Shown("requests", maximised=False)] = None
+    stored_bytes_per_record: Annotated[float | None, Shown("stored size", maximised=False)] = None
     buffer_wait_s: float | None = None
     buffer_exhausted_records: float | None = None
     record_retries: float | None = None

@@ -29,7 +29,9 @@ _SUMMARY = re.compile(
     rf"{_NUMBER} ms avg latency, {_NUMBER} ms max latency, "
     rf"{_COUNT} ms 50th, {_COUNT} ms 95th, {_COUNT} ms 99th, {_COUNT} ms 99\.9th\."
 )
-_METRIC = re.compile(rf"producer-metrics:([a-z0-9-]+):\{{.*\}}\s*: (-?{_NUMBER})")
+_METRIC = re.compile(
+    rf"(?:producer-metrics:([a-z0-9-]+)|producer-topic-metrics:(byte-total)):\{{.*\}}\s*: (-?{_NUMBER})"
+)
 
 
 class ProducerPerformance:
@@ -126,7 +128,7 @@ def parse_perf_output(text: str) -> PerfOutput:
         if match := _SUMMARY.fullmatch(line.strip()):
             (steady_state if match[2] else whole_run).append(_summary(match))
         elif match := _METRIC.fullmatch(line.strip()):
-            metrics[match[1]] = float(match[2])
+            metrics[match[1] or match[2]] = float(match[3])
     if len(whole_run) != 1 or len(steady_state) > 1:
         ending = next((line[-200:] for line in reversed(text.splitlines()) if line.strip()), "")
         raise LoadToolError(

@@ -26,12 +26,13 @@ from kafka_pareto.drivers.producer.client_bottleneck import (
     measured_window,
     with_client,
 )
-from kafka_pareto.drivers.producer.quantities import ProducerQuantities
+from kafka_pareto.drivers.producer.quantities import ProducerQuantities, per_million
 from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError, SafetyStop
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.kafka.end_offsets import EndOffsets
+from kafka_pareto.kafka.librdkafka_properties import SETTINGS
 from kafka_pareto.measurement.driver_runtime import Attempt
 from kafka_pareto.measurement.host_load import cpu_fractions
 from kafka_pareto.study.factors import Configuration
@@ -154,7 +155,7 @@ def request_for(
         load,
         topic=topic,
         records=sized.records,
-        properties=study.properties(configuration),
+        properties=study.sent_properties(configuration),
         timeout_s=study.protocol.timeout_s,
         warmup_records=sized.warmup_records,
         timed=sized.timed,
@@ -213,6 +214,7 @@ def quantities_of(
         result.records_attempted,
         records_sent=result.records_sent,
         end_offset_growth=end_offset_growth,
+        client_cpu_s_per_million_records=per_million(result.client_cpu_s, result.records_sent),
         throughput_mib_s=mib_s(result.figures, request.record_size_bytes) if result.figures else None,
         figures=result.figures,
         client=result.client,
@@ -226,7 +228,9 @@ def load_setting(request: LoadRequest, payload: str = "random") -> LoadSetting:
     """Return the parts of the request that determine the limit of the unthrottled phase."""
     timed = request.timed
     limit = timed.paced_rate_records_s if timed and timed.seconds <= 0 else request.throughput_records_s
-    return LoadSetting(request.record_size_bytes, request.properties, limit, request.producers, payload)
+    queue_bytes = None if request.client == "java" else request.buffer[0]
+    applied = SETTINGS[request.client].resolved(request.properties)
+    return LoadSetting(request.record_size_bytes, applied, limit, request.producers, payload, queue_bytes)
 
 
 def judge(result: LoadResult, end_offset_growth: int, record_size_bytes: int) -> tuple[Outcome, str]:

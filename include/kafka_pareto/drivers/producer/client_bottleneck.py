@@ -11,7 +11,6 @@ from dataclasses import replace
 from kafka_pareto.analysis.wording import share
 from kafka_pareto.bottleneck.load_counters import LoadCounters, LoadWindow
 from kafka_pareto.drivers.common.load_tool import LoadFigures, LoadRequest, LoadResult
-from kafka_pareto.kafka.known_properties import DEFAULTS
 
 # Cold bursts start a JVM: 3,050 recorded ones used up to 0.87 of two cores without being limited by them.
 _SATURATED_FRACTION = 0.9
@@ -82,8 +81,7 @@ def _kafkas_tool_hardly_waited(request: LoadRequest, result: LoadResult, figures
     seconds = result.records_sent / rate
     if waited_s is None or waited_s > _NEVER_WAITED_FRACTION * seconds:
         return ""
-    buffer_bytes = int(request.properties.get("buffer.memory", DEFAULTS["buffer.memory"]))
-    buffers_sent = result.records_sent * request.record_size_bytes / buffer_bytes
+    buffers_sent = result.records_sent * request.record_size_bytes / request.buffer[0]
     if buffers_sent < _BUFFERS_SENT:
         return ""
     # The shortfall, in buffers: records sent on time lag by at most one. Beyond two, they were sent late.

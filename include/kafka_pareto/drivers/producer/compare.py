@@ -7,21 +7,15 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
+from kafka_pareto.drivers.producer.client_files import librdkafka_properties
 from kafka_pareto.drivers.producer.declaration import RECORD_SIZE
 from kafka_pareto.drivers.producer.protocol import Paced, ProducerProtocol
 from kafka_pareto.drivers.producer.quantities import costs_of
 from kafka_pareto.drivers.producer.study import ProducerStudy
-from kafka_pareto.kafka.known_properties import (
-    BOUNDS,
-    CHOICES,
-    DEFAULTS,
-    DURABILITY_PROPERTIES,
-    Durability,
-    PropertyValue,
-    durability_of,
-    is_idempotent,
-    resolved,
-)
+from kafka_pareto.kafka.known_properties import DURABILITY_PROPERTIES, Durability, PropertyValue
+from kafka_pareto.kafka.librdkafka_properties import LIBRDKAFKA
+from kafka_pareto.kafka.producer_settings import JAVA, ProducerSettings
+from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.identifiers import MOST_RECORD_SIZE_BYTES
@@ -56,12 +50,13 @@ _LOAD_SETTINGS = (
     Setting(PAYLOAD, "random", "load", choices=(*_PAYLOADS, _SAMPLE)),
     Setting(CLIENT, BUNDLED, "load"),
 )
-SETTINGS: dict[str, Setting] = {
-    **client_settings(DEFAULTS, CHOICES, BOUNDS),
-    **{each.name: each for each in _LOAD_SETTINGS},
-    **BROKER_SETTINGS,
-}
-"""Everything that a comparison of producers can set, but for the topic."""
+
+
+def settings_with(known: ProducerSettings) -> dict[str, Setting]:
+    """Return everything that a comparison of producers with these settings can vary, but for the topic."""
+    of_client = client_settings(known.defaults, known.choices, known.bounds)
+    return of_client | {each.name: each for each in _LOAD_SETTINGS} | BROKER_SETTINGS
+
 
 _PROTOCOL = ProducerProtocol(
     kind="steady",
@@ -99,13 +94,14 @@ class CompareProducer(Compare, ProducerStudy):
     workload: ComparedWorkload = ComparedWorkload()
     protocol: ProducerProtocol = _PROTOCOL
 
+    fixed_settings: ClassVar[Mapping[str, Setting]] = settings_with(JAVA)
     throughputs_by_clients: ClassVar[Mapping[str, tuple[str, ...]]] = {PRODUCERS: ("throughput_records_s",)}
     latencies_by_size: ClassVar[Mapping[str, tuple[str, ...]]] = {RECORD_SIZE: ("latency_p50_ms", "latency_p99_ms")}
 
     def settings(self) -> Mapping[str, Setting]:
         """Map settings of producer, load, brokers and topic; the topic's are `workload`'s by default."""
         of_topic = {name: Setting(name, getattr(self.workload, name), "load", least=1) for name in TOPIC_SETTINGS}
-        return SETTINGS | of_topic
+        return {**self.fixed_settings, **of_topic}
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -115,12 +111,14 @@ class CompareProducer(Compare, ProducerStudy):
     def load_of(self, case: str, configuration: Configuration) -> ProducerLoad:  # noqa: ARG002
         """Return the load of this configuration."""
         stated = self.effective(configuration)
-        is_sampled = stated[PAYLOAD] == _SAMPLE
+        is_sampled, version = stated[PAYLOAD] == _SAMPLE, str(stated[CLIENT])
+        is_exported = version == LIBRDKAFKA.client
         return ProducerLoad(
             record_size_bytes=int(stated[RECORD_SIZE]),
             payload=self._sampled() if is_sampled else _PAYLOADS[str(stated[PAYLOAD])],
             producers=int(stated[PRODUCERS]),
-            client=str(stated[CLIENT]),
+            client=LIBRDKAFKA.client if is_exported else self.known.client,
+            client_version=BUNDLED if is_exported else version,
         )
 
     def _sampled(self) -> SampledPayload:
@@ -184,8 +182,15 @@ class CompareProducer(Compare, ProducerStudy):
 
         Idempotence has its resolved value, since `acks=1` would otherwise be an error.
         """
-        stated = {name: value for name, value in self.stated(configuration).items() if name in DEFAULTS}
-        return {**stated, "enable.idempotence": is_idempotent(stated)}
+        stated = self.stated(configuration).items()
+        return self.known.stated({name: value for name, value in stated if name in self.known.defaults})
+
+    def sent_properties(self, configuration: Configuration) -> Mapping[str, PropertyValue]:
+        """Return `properties`; for librdkafka as translated in `librdkafka.properties`."""
+        properties = self.properties(configuration)
+        if self.load_of("", configuration).client == self.known.client:
+            return properties
+        return parse_properties(librdkafka_properties(properties))
 
     def derived_quantities(self, values: Values) -> dict[str, Value]:
         """Return a repetition's costs and batch fill."""
@@ -214,7 +219,7 @@ class CompareProducer(Compare, ProducerStudy):
 
     def durability_of(self, configuration: Configuration) -> Durability:
         """Return the durability that a producer with this configuration promises."""
-        return durability_of(self.properties(configuration))
+        return self.known.durability_of(self.properties(configuration))
 
     @model_validator(mode="before")
     @classmethod
@@ -238,8 +243,8 @@ class CompareProducer(Compare, ProducerStudy):
             raise ValueError("workload.sample is not sent: no level has payload sample")
         if self.protocol.load_tool == "load_generator":
             return self
-        if any(load.client != BUNDLED for load in loads):
-            raise ValueError("client needs protocol.load_tool load_generator; kafka_perf_test has the bundled client")
+        if any((load.client, load.client_version) != ("java", BUNDLED) for load in loads):
+            raise ValueError("client needs protocol.load_tool load_generator; kafka_perf_test has the bundled one")
         if has_sample:
             raise ValueError(
                 "payload sample needs protocol.load_tool load_generator; kafka_perf_test sends values alone"
@@ -267,15 +272,18 @@ class CompareProducer(Compare, ProducerStudy):
         stated, differing = self.effective(level), {name for name in level if level[name] != other[name]}
         if any(name.startswith("compression.") for name in differing):
             return f" with compression.type {stated['compression.type']}"
-        conflicting = [name for name in DURABILITY_PROPERTIES if not is_idempotent({name: stated[name]})]
+        known = self.known
+        conflicting = [name for name in DURABILITY_PROPERTIES if not known.is_idempotent({name: stated[name]})]
         found = [name for name in conflicting if name not in differing]
         return f" with {found[0]} {stated[found[0]]}" if "enable.idempotence" in differing and found else ""
 
     def _what_counts(self, configuration: Configuration) -> dict[str, PropertyValue]:
         """Return the settings the producer applies, without levels of unused codecs."""
-        applied = resolved(self.properties(configuration))
-        unused = {f"compression.{codec}.level" for codec in CHOICES["compression.type"]}
+        applied = self.known.resolved(self.properties(configuration))
+        unused = {f"compression.{codec}.level" for codec in self.known.choices["compression.type"]}
         unused.discard(f"compression.{applied['compression.type']}.level")
+        if applied["compression.type"] == "none":
+            unused.add("compression.level")  # librdkafka's, for all codecs
         return {name: value for name, value in applied.items() if name not in unused}
 
     def conditions(self) -> dict[str, Any]:

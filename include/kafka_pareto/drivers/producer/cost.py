@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from kafka_pareto.campaign.records import Plan
@@ -16,7 +17,7 @@ from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
 from kafka_pareto.measurement.own_topics import segment_bytes
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.factors import NumericFactor
-from kafka_pareto.study.workload import SentTopic
+from kafka_pareto.study.workload import ProducerLoad, SentTopic
 
 PACE_WARMUP_S = 1.0
 PACE_S = 3.0
@@ -32,7 +33,7 @@ _TOOL_START_S = 2.2  # JVM and bookkeeping, on two cores shared with three broke
 _BURST_TOOL_START_S = 1.6
 _BURST_MIB_S = 40.0
 _WARM_TOOL_S = 0.9  # the same in a running JVM, under background load: garbage collection, creating the records
-_BUFFER = "buffer.memory"
+_BUFFERS = ("buffer.memory", "queue.buffering.max.kbytes", "queue.buffering.max.messages")
 _IN_SYNC_AGAIN_S = 10.0  # a load suspended for seconds, and a killed broker that catches up
 # The broker frees deleted data only at its next check, so a few portions are on the disk at the same time.
 _PORTIONS_ON_DISK = 4
@@ -113,32 +114,35 @@ def _load_s(study: ProducerStudy, case: str) -> float:
     return records * study.largest_record_bytes(case) / (mib_s * _MIB)
 
 
-def largest_heap_mib(study: ProducerStudy) -> int:
-    """Return the largest heap that the load tool needs for any part, in MiB.
+def largest_memory_mib(study: ProducerStudy) -> int:
+    """Return the most memory that the load tool needs for any part, heap and librdkafka's buffers, in MiB.
 
     Warm JVMs of several client versions run at the same time; the memory of the others is included.
     """
     if not isinstance(study, Compare):
-        buffers = study.varied_factors.get(_BUFFER)
-        largest = {_BUFFER: max(map(int, buffers.extremes()))} if isinstance(buffers, NumericFactor) else {}
-        producers = study.load_of(study.cases[0], study.baseline_configuration()).producers
-        return _heap_mib({**study.properties(study.baseline_configuration()), **largest}, producers)
-    heaps_mib: dict[tuple[str, str], int] = {}
+        baseline = study.baseline_configuration()
+        varied = {name: factor for name, factor in study.varied_factors.items() if name in _BUFFERS}
+        largest = {
+            name: max(map(int, factor.extremes()), key=lambda size: size or math.inf)  # 0: unlimited
+            for name, factor in varied.items()
+            if isinstance(factor, NumericFactor)
+        }
+        properties = {**study.properties(baseline), **largest}
+        return max(_memory_mib(study.load_of(case, baseline), properties) for case in study.cases)
+    found_mib: dict[tuple[str, str, str], int] = {}
     for case in study.cases:
         for configuration in study.levels_of(case):
             load = study.load_of(case, configuration)
-            heap_mib = _heap_mib(study.properties(configuration), load.producers)
-            heaps_mib[case, load.client] = max(heaps_mib.get((case, load.client), 0), heap_mib)
+            key = (case, load.client, load.client_version)
+            found_mib[key] = max(found_mib.get(key, 0), _memory_mib(load, study.sent_properties(configuration)))
     if study.protocol.jvm != "warm":
-        return max(heaps_mib.values())
-    of_case = [[mib for (case, _), mib in heaps_mib.items() if case == each] for each in study.cases]
+        return max(found_mib.values())
+    of_case = [[mib for (case, *_), mib in found_mib.items() if case == each] for each in study.cases]
     return max(sum(found) + (len(found) - 1) * BESIDE_TOOL_HEAP_MIB for found in of_case)
 
 
-def _heap_mib(properties: Mapping[str, PropertyValue], producers: int) -> int:
-    return LoadRequest(
-        topic="", record_size_bytes=1, properties=properties, timeout_s=0.0, producers=producers
-    ).heap_mib
+def _memory_mib(load: ProducerLoad, properties: Mapping[str, PropertyValue]) -> int:
+    return LoadRequest.of(load, topic="", properties=properties, timeout_s=0.0).memory_mib
 
 
 def bytes_of_a_repetition(study: ProducerStudy, case: str) -> int:

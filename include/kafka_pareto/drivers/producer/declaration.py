@@ -9,6 +9,7 @@ import numpy as np
 
 from kafka_pareto.drivers.producer.client_files import librdkafka_properties, spring_yaml
 from kafka_pareto.drivers.producer.quantities import PRODUCER_COSTS, PRODUCER_QUANTITIES
+from kafka_pareto.kafka.known_properties import DEFAULTS
 from kafka_pareto.study.declaration import ClientFile, Driver, Feature, Objective
 from kafka_pareto.study.factors import Column
 
@@ -32,6 +33,7 @@ DRIVER = Driver(
     name="producer",
     identity=("kafka_version", "cluster_id"),
     counted=("brokers",),
+    defaults=DEFAULTS,
     quantities=PRODUCER_QUANTITIES,
     derived_quantities=PRODUCER_COSTS,
     expectations=Path(__file__).with_name("expectations.yaml"),
@@ -49,6 +51,10 @@ DRIVER = Driver(
         Objective("throughput_mib_s", _BY_NAME["throughput_mib_s"]),
         Objective("latency_cv", _BY_NAME["latency_cv_in_run"], spread_of="p95_latency_ms"),
         Objective("throughput_cv", _BY_NAME["throughput_cv_in_run"], spread_of="throughput_mib_s"),
+    ),
+    more_objectives=tuple(
+        Objective(name, _BY_NAME[name])
+        for name in ("stored_bytes_per_record", "requests_per_thousand_records", "client_cpu_s_per_million_records")
     ),
     case_features=(Feature("record_size_bytes", RECORD_SIZE, ("case",), _record_size_bytes),),
     derived_features=(Feature("records_per_batch", "records_per_batch", ("batch.size", "case"), _records_per_batch),),

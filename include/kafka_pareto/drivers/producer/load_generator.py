@@ -25,7 +25,7 @@ from kafka_pareto.drivers.common.load_tool import (
     client_metrics,
     read_last_line,
 )
-from kafka_pareto.drivers.producer.clients import jars_of
+from kafka_pareto.drivers.producer.clients import InstalledClient, installed
 from kafka_pareto.drivers.producer.warm_jvm import WarmLoadProcess
 from kafka_pareto.drivers.producer.within_run_cv import latency_cv_in_run, throughput_cv_in_run
 from kafka_pareto.errors import LoadToolError
@@ -107,7 +107,7 @@ class LoadGenerator:
         self._kind = WarmLoadProcess if keeps_jvm else LoadProcess
         self._cluster = bootstrap_servers, client_config
         self._settings = settings
-        self._processes: dict[str, LoadProcess] = {}
+        self._processes: dict[InstalledClient, LoadProcess] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -123,22 +123,27 @@ class LoadGenerator:
 
     def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
         """Run one timed load."""
-        process = self._process_of(request.client)
+        client = installed(request, self._settings)
+        process = self._process_of(client)
         jvm_warmup_s = process.jvm_warmup_s(request)
         timed = warmed_up_for(timed_within_limit(request), jvm_warmup_s)
         return process.run(
             self._main_class,
-            generator_options(request, timed, self._settle_s),
+            [*generator_options(request, timed, self._settle_s), *_library_options(client)],
             replace(request, timeout_s=request.timeout_s + self._settle_s + jvm_warmup_s),
             watch,
             lambda ended: load_result(ended, timed, request.producers),
         )
 
-    def _process_of(self, client: str) -> LoadProcess:
+    def _process_of(self, client: InstalledClient) -> LoadProcess:
         """Return the process of a client version, since a JVM has one version only."""
         if client not in self._processes:
-            self._processes[client] = self._kind(*self._cluster, self._settings, jars_of(client, self._settings))
+            self._processes[client] = self._kind(*self._cluster, self._settings, client.jars)
         return self._processes[client]
+
+
+def _library_options(client: InstalledClient) -> list[str]:
+    return [] if client.library is None else ["--librdkafka", str(client.library)]
 
 
 def warmed_up_for(timed: TimedLoad, seconds: float) -> TimedLoad:

@@ -22,6 +22,7 @@ class ProducerQuantities(Quantities):
         counters: Counted on machine, brokers and client during the load.
         limited_by: The resource that limited the load, as a code of `bottleneck.limiting_resource`; empty if none was
             found, None if none was looked for.
+        client_cpu_s_per_million_records: CPU seconds of the load tool in its whole life, per million records sent.
     """
 
     window: Literal["whole_run", "steady_state"]
@@ -34,6 +35,7 @@ class ProducerQuantities(Quantities):
     generator_bound: str = ""
     counters: LoadCounters = field(default_factory=LoadCounters)
     limited_by: str | None = None
+    client_cpu_s_per_million_records: Annotated[float | None, Shown("client CPU", maximised=False)] = None
 
 
 PRODUCER_QUANTITIES = quantities_of(ProducerQuantities)
@@ -45,12 +47,10 @@ class ProducerCosts:
 
     Attributes:
         client_cores: CPU seconds of the load tool per second of its life, warm-ups included.
-        client_cpu_s_per_million_records: Of all records sent.
         batch_fill_fraction: The average batch as sent (compressed) over `batch.size`.
     """
 
     client_cores: Annotated[float | None, Shown("client CPU", maximised=False)] = None
-    client_cpu_s_per_million_records: Annotated[float | None, Shown("client CPU", maximised=False)] = None
     batch_fill_fraction: Annotated[float | None, Shown("batch fill", maximised=True)] = None
 
 
@@ -61,13 +61,17 @@ def costs_of(values: Values, batch_size_bytes: int) -> dict[str, Value]:
     """Return the costs of one repetition by name, from its row and its `batch.size`."""
     wall_s, cpu_s = _positive(values["wall_s"]), _positive(values["client_cpu_s"])
     sent, batch_bytes = _positive(values["records_sent"]), _positive(values["batch_size_avg_bytes"])
-    return asdict(
-        ProducerCosts(
-            client_cores=cpu_s / wall_s if cpu_s and wall_s else None,
-            client_cpu_s_per_million_records=1e6 * cpu_s / sent if cpu_s and sent else None,
-            batch_fill_fraction=batch_bytes / batch_size_bytes if batch_bytes and batch_size_bytes else None,
-        )
+    costs = ProducerCosts(
+        client_cores=cpu_s / wall_s if cpu_s and wall_s else None,
+        batch_fill_fraction=batch_bytes / batch_size_bytes if batch_bytes and batch_size_bytes else None,
     )
+    # Repetitions stored before it was a quantity lack it.
+    return {**asdict(costs), "client_cpu_s_per_million_records": per_million(cpu_s, sent)}
+
+
+def per_million(cpu_s: float | None, records: float | None) -> float | None:
+    """Return the CPU time per million records, in seconds; None if either is missing or zero."""
+    return 1e6 * cpu_s / records if cpu_s and records else None
 
 
 def _positive(value: Value) -> float | None:

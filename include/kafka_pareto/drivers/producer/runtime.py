@@ -13,7 +13,7 @@ from kafka_pareto.drivers.common.systems import open_system
 from kafka_pareto.drivers.producer.attempt import load_setting, request_for
 from kafka_pareto.drivers.producer.ceilings import keep_ceilings
 from kafka_pareto.drivers.producer.clients import fault_of
-from kafka_pareto.drivers.producer.cost import cost_of, largest_heap_mib, require_possible_loads
+from kafka_pareto.drivers.producer.cost import cost_of, largest_memory_mib, require_possible_loads
 from kafka_pareto.drivers.producer.payload import payload_text
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.drivers.producer.study import ProducerStudy
@@ -41,7 +41,7 @@ class ProducerRuntime(DriverRuntime):
             PlanError: If a load of the study would not end before its timeout, or exceeds the limit.
         """
         require_possible_loads(ProducerStudy.of(study))
-        return open_system(study, settings, lambda: largest_heap_mib(ProducerStudy.of(study)))
+        return open_system(study, settings, lambda: largest_memory_mib(ProducerStudy.of(study)))
 
     def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting:
         """Return the request of a repetition of this configuration."""
@@ -52,7 +52,7 @@ class ProducerRuntime(DriverRuntime):
 
     def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:
         """Return what a level's client version lacks."""
-        return fault_of(ProducerStudy.of(study).load_of("", configuration).client, settings)
+        return fault_of(ProducerStudy.of(study).load_of("", configuration), settings)
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ProducerRunner]:

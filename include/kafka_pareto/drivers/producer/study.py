@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import ClassVar, Self
+
+from pydantic import model_validator
 
 from kafka_pareto.drivers.producer.declaration import DRIVER
 from kafka_pareto.drivers.producer.protocol import ProducerProtocol
 from kafka_pareto.kafka.client_rules import ClientName
 from kafka_pareto.kafka.known_properties import PropertyValue
+from kafka_pareto.kafka.producer_settings import JAVA, ProducerSettings
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.faults import BrokerFault, FaultTimes
@@ -33,10 +37,20 @@ class ProducerStudy(TopicStudy):
     """Add the protocol. The load follows from the case and the configuration."""
 
     declaration: ClassVar[Driver] = DRIVER
+    known: ClassVar[ProducerSettings] = JAVA
+    """Settings of the client whose names the study uses."""
     baseline_client: ClassVar[ClientName | None] = "producer"
 
     workload: SentTopic
     protocol: ProducerProtocol
+
+    @model_validator(mode="after")
+    def _the_load_tool_has_the_client(self) -> Self:
+        if self.known.client != "java" and self.protocol.load_tool != "load_generator":
+            raise ValueError(
+                f"driver {self.driver} needs protocol.load_tool load_generator; kafka_perf_test uses Java's client"
+            )
+        return self
 
     def topics_of(self, case: str) -> list[SentTopic]:  # noqa: ARG002 (for studies whose levels differ)
         """List the distinct topics that the case's configurations need, the baseline's first."""
@@ -53,6 +67,10 @@ class ProducerStudy(TopicStudy):
     @abstractmethod
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
         """Return the producer's settings, with resolved idempotence."""
+
+    def sent_properties(self, configuration: Configuration) -> Mapping[str, PropertyValue]:
+        """Return `properties` under the names of the client that sends the load."""
+        return self.properties(configuration)
 
     def faults_of(self, configuration: Configuration) -> list[BrokerFault]:  # noqa: ARG002 (for studies whose levels differ)
         """List the faults during a repetition, in order."""

@@ -10,17 +10,10 @@ from pydantic import Field, JsonValue, field_serializer, field_validator, model_
 from kafka_pareto.drivers.producer.declaration import DRIVER, RECORD_SIZE
 from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.kafka.known_properties import (
-    CHOICES,
-    DEFAULTS,
     DURABILITY_PROPERTIES,
     PRODUCER_DURABILITIES,
     Durability,
     PropertyValue,
-    durability_of,
-    is_idempotent,
-    resolved,
-    typed_value,
-    unknown_property_rule,
 )
 from kafka_pareto.study.constraints import Variables
 from kafka_pareto.study.declaration import Feature
@@ -67,26 +60,27 @@ class TuneProducer(ProducerStudy, Tune):
     @field_validator("factors")
     @classmethod
     def _factors_are_producer_properties(cls, factors: dict[str, Factor]) -> dict[str, Factor]:
+        known = cls.known
         for name, factor in factors.items():
-            if name not in DEFAULTS:
-                raise ValueError(f"{name} {unknown_property_rule(name)}")
-            needed = "categorical" if isinstance(DEFAULTS[name], (str, bool)) else "integer"
+            if name not in known.defaults:
+                raise ValueError(f"{name} {known.unknown(name)}")
+            needed = "categorical" if isinstance(known.defaults[name], (str, bool)) else "integer"
             if factor.type != needed:
                 raise ValueError(f"{name} must be of type {needed}")
             for level in factor.levels or []:
-                if name in CHOICES and level not in CHOICES[name]:
-                    raise ValueError(f"{name}: level {level!r} must be one of {', '.join(CHOICES[name])}")
+                if name in known.choices and level not in known.choices[name]:
+                    raise ValueError(f"{name}: level {level!r} must be one of {', '.join(known.choices[name])}")
             if needed == "integer":
                 for end in factor.extremes():
-                    typed_value(name, str(end))
+                    known.typed_value(name, str(end))
         return factors
 
     @classmethod
     def setting_value(cls, name: str, given: PropertyValue) -> PropertyValue:
         """Return a property's value, typed."""
-        if name not in DEFAULTS:
-            raise ValueError(f"{name} {unknown_property_rule(name)}")
-        return typed_value(name, str(given).lower())
+        if name not in cls.known.defaults:
+            raise ValueError(f"{name} {cls.known.unknown(name)}")
+        return cls.known.typed_value(name, str(given).lower())
 
     @field_validator("record_sizes_bytes")
     @classmethod
@@ -173,11 +167,13 @@ class TuneProducer(ProducerStudy, Tune):
     def load_of(self, case: str, configuration: Configuration) -> ProducerLoad:  # noqa: ARG002
         """Return the load of this case, the same for every configuration."""
         workload = self.workload
-        return ProducerLoad(int(case), workload.payload, workload.keys, workload.producers, workload.arrival)
+        return ProducerLoad(
+            int(case), workload.payload, workload.keys, workload.producers, workload.arrival, self.known.client
+        )
 
     def baseline_configuration(self, case: str = "") -> Configuration:  # noqa: ARG002
-        """Return the baseline's value of each factor; Kafka's default if it names none."""
-        merged = resolved(self.baseline)
+        """Return the baseline's value of each factor; the client's default if it names none."""
+        merged = self.known.resolved(self.baseline)
         return {
             name: str(merged[name]).lower() if isinstance(factor, CategoricalFactor) else merged[name]
             for name, factor in self.factors.items()
@@ -185,19 +181,15 @@ class TuneProducer(ProducerStudy, Tune):
 
     def all_settings(self, configuration: Configuration) -> dict[str, PropertyValue]:
         """Return every producer property with its value."""
-        return {**DEFAULTS, **self.properties(configuration)}
+        return {**self.known.defaults, **self.properties(configuration)}
 
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
-        """Return the configuration's values, with the baseline's for all other properties.
-
-        Idempotence has its resolved value: with a baseline that enables it, `acks=1` would otherwise be an error.
-        """
-        properties = {**self.baseline, **configuration}
-        return {**properties, "enable.idempotence": is_idempotent(properties)}
+        """Return the configuration's values, with the baseline's for all other properties; idempotence is resolved."""
+        return self.known.stated({**self.baseline, **configuration})
 
     def durability_of(self, configuration: Configuration) -> Durability:
         """Return the durability that a producer with this configuration promises."""
-        return durability_of({**self.baseline, **configuration})
+        return self.known.durability_of({**self.baseline, **configuration})
 
     def weakest_durability(self) -> Durability:
         """Return the weakest accepted durability: the study's own, else the baseline's."""
@@ -209,7 +201,7 @@ class TuneProducer(ProducerStudy, Tune):
         The ceiling of a foreign cluster is part of the protocol, since it limits the rate.
         """
         parts = {
-            "baseline": resolved(self.baseline),
+            "baseline": self.known.resolved(self.baseline),
             "workload": self.workload.model_dump(),
             "protocol": self.protocol.of_a_repetition() | {"throughput_limit_mib_s": self.throughput_limit_mib_s()},
         }

@@ -81,7 +81,7 @@ public final class ClientCeilings {
     /** Return the unthrottled rate of the generator's own loop with an idle producer. */
     private static double generatedPerSecond(Payloads payloads, int recordSize, double seconds) throws IOException {
         LoadGenerator generator = new LoadGenerator(
-                "none", payloads, IdleProducer::new, MonotonicClock.SYSTEM, limit -> true);
+                "none", payloads, IdleClient::new, MonotonicClock.SYSTEM, limit -> true);
         String[] load = String.format(Locale.ROOT,
                 "--topic none --record-size %d --command-config none --warmup-seconds %f --seconds %f",
                 recordSize, seconds / 2, seconds).split(" ");

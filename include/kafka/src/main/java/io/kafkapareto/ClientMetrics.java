@@ -13,16 +13,22 @@ import org.apache.kafka.common.MetricName;
 
 /** Select the producer metrics that show the sources of latency. */
 final class ClientMetrics {
+    /** Bytes of the batches sent, and their records. */
+    static final String BYTES = "byte-total";
+    static final String RECORDS = "record-send-total";
+
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Set<String> NAMES = Set.of(
             "batch-size-avg",
             "buffer-exhausted-total",
             "bufferpool-wait-time-ns-total",
+            BYTES,
             "compression-rate-avg",
             "produce-throttle-time-max",
             "record-queue-time-avg",
             "record-queue-time-max",
             "record-retry-total",
+            RECORDS,
             "records-per-request-avg",
             "request-latency-avg",
             "request-latency-max");
@@ -41,9 +47,10 @@ final class ClientMetrics {
         }
     }
 
-    /** Return the metrics with a finite value. */
+    /** Return the metrics with a finite value, of a producer that sends to one topic. */
     static ObjectNode read(Map<MetricName, ? extends Metric> metrics) {
-        return finite(metrics, name -> name.group().equals("producer-metrics") && NAMES.contains(name.name()));
+        return finite(metrics, name -> NAMES.contains(name.name())
+                && name.group().equals(name.name().equals(BYTES) ? "producer-topic-metrics" : "producer-metrics"));
     }
 
     /** Return the requested metrics with a finite value; Kafka returns NaN without measurements. */
@@ -61,7 +68,7 @@ final class ClientMetrics {
     static double recordsSent(Map<MetricName, ? extends Metric> metrics) {
         return metrics.entrySet().stream()
                 .filter(entry -> entry.getKey().group().equals("producer-metrics")
-                        && entry.getKey().name().equals("record-send-total"))
+                        && entry.getKey().name().equals(RECORDS))
                 .mapToDouble(entry -> (Double) entry.getValue().metricValue())
                 .sum();
     }

@@ -26,7 +26,9 @@ final class LiveProducer implements AutoCloseable {
             String topic, Producer<byte[], byte[]> producer, Payloads payloads, double recordsPerSecond, double seconds,
             MonotonicClock clock) {
         pace = new Pace(recordsPerSecond, true);
-        sender = new Sender(producer, dueNs -> stamped(payloads.next(topic), dueNs), pace, clock, new AtomicBoolean());
+        sender = new Sender(
+                new JavaClient(producer), dueNs -> stamped(payloads.next(topic), dueNs), pace, clock,
+                new AtomicBoolean());
         this.seconds = seconds;
         this.clock = clock;
     }

@@ -8,11 +8,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -23,7 +25,6 @@ import net.sourceforge.argparse4j.inf.ArgumentParser;
 import net.sourceforge.argparse4j.inf.MutuallyExclusiveGroup;
 import net.sourceforge.argparse4j.inf.Namespace;
 import org.apache.kafka.clients.producer.KafkaProducer;
-import org.apache.kafka.clients.producer.Producer;
 
 /**
  * Sends a load to one topic: first unthrottled, for the throughput, then at a fixed rate, for the latency, measured
@@ -40,17 +41,17 @@ public final class LoadGenerator {
 
     private final String topic;
     private final Payloads payloads;
-    private final Supplier<Producer<byte[], byte[]>> producers;
+    private final Supplier<LoadClient> clients;
     private final MonotonicClock clock;
     private final Predicate<Duration> writeBack;
 
-    /** Take fresh producers from {@code producers} for each part; {@code writeBack} writes a part's dirty pages. */
+    /** Take fresh clients from {@code clients} for each part; {@code writeBack} writes a part's dirty pages. */
     LoadGenerator(
-            String topic, Payloads payloads, Supplier<Producer<byte[], byte[]>> producers, MonotonicClock clock,
+            String topic, Payloads payloads, Supplier<LoadClient> clients, MonotonicClock clock,
             Predicate<Duration> writeBack) {
         this.topic = topic;
         this.payloads = payloads;
-        this.producers = producers;
+        this.clients = clients;
         this.clock = clock;
         this.writeBack = writeBack;
     }
@@ -60,11 +61,21 @@ public final class LoadGenerator {
     }
 
     static ObjectNode onCluster(Namespace options) throws IOException {
-        Properties properties = CommandLine.producerProperties(options.getString("command_config"));
         return new LoadGenerator(
-                options.getString("topic"), payloads(options), () -> new KafkaProducer<>(properties),
-                MonotonicClock.SYSTEM, WriteBack::settle)
+                options.getString("topic"), payloads(options), clients(options), MonotonicClock.SYSTEM,
+                WriteBack::settle)
                 .load(options);
+    }
+
+    private static Supplier<LoadClient> clients(Namespace options) throws IOException {
+        String file = options.getString("command_config");
+        String library = options.getString("librdkafka");
+        if (library == null) {
+            Properties properties = CommandLine.producerProperties(file);
+            return () -> new JavaClient(new KafkaProducer<>(properties));
+        }
+        Map<String, String> settings = LibrdkafkaSecurity.translated(CommandLine.properties(file));
+        return () -> new LibrdkafkaClient(library, options.getString("topic"), settings);
     }
 
     private static Payloads payloads(Namespace options) throws IOException {
@@ -124,7 +135,7 @@ public final class LoadGenerator {
             AtomicBoolean failed = new AtomicBoolean();
             for (Payloads each : records) {
                 Pace share = pace.shareOf(senders.size(), records.size());
-                senders.add(new Sender(producers.get(), dueNs -> each.next(topic), share, clock, failed));
+                senders.add(new Sender(clients.get(), dueNs -> each.next(topic), share, clock, failed));
             }
             send(senders, threads, clock.nanoTime(), warmupSeconds);
             part.put("warmup_attempted", senders.stream().mapToLong(Sender::attempted).sum());
@@ -137,7 +148,19 @@ public final class LoadGenerator {
             return part;
         } finally {
             threads.shutdownNow();
-            senders.forEach(Sender::close);
+            // A client must not be closed under a thread that is still in it; without end, only the process's end is left.
+            if (hasEnded(threads)) {
+                senders.forEach(Sender::close);
+            }
+        }
+    }
+
+    private static boolean hasEnded(ExecutorService threads) {
+        try {
+            return threads.awaitTermination(10, TimeUnit.SECONDS);
+        } catch (InterruptedException interruption) {
+            Thread.currentThread().interrupt();
+            return false;
         }
     }
 
@@ -177,6 +200,8 @@ public final class LoadGenerator {
         parser.addArgument("--producers").type(Integer.class).choices(Arguments.range(1, 1_000)).setDefault(1)
                 .help("number of producers, each with a sending thread; they share all rates");
         parser.addArgument("--command-config").required(true).help("a file of producer properties");
+        parser.addArgument("--librdkafka")
+                .help("librdkafka's shared library, to send with it instead of Kafka's client for Java");
         parser.addArgument("--warmup-seconds").type(Double.class).setDefault(0.0);
         parser.addArgument("--seconds").type(Double.class).setDefault(0.0).help("duration of unthrottled sending");
         parser.addArgument("--max-rate").type(Double.class).setDefault(Double.POSITIVE_INFINITY)

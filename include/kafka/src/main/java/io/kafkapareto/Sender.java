@@ -1,24 +1,20 @@
 package io.kafkapareto;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
-import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongFunction;
-import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 
-/** One producer of a part, in a thread that calls its {@code send()}. */
+/** One producer of a part, in a thread that sends its records. */
 final class Sender implements AutoCloseable {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
     final LatencyStatistics outcomes;
-    private final Producer<byte[], byte[]> producer;
+    private final LoadClient client;
     private final LongFunction<ProducerRecord<byte[], byte[]>> records;
     private final Pace pace;
     private final MonotonicClock clock;
-    private ObjectNode warmupMetrics;
     private long attempted;
     private long endedNs;
     private long cpuNs;
@@ -28,9 +24,9 @@ final class Sender implements AutoCloseable {
      * {@code failed} ends the sending of all.
      */
     Sender(
-            Producer<byte[], byte[]> producer, LongFunction<ProducerRecord<byte[], byte[]>> records, Pace pace,
+            LoadClient client, LongFunction<ProducerRecord<byte[], byte[]>> records, Pace pace,
             MonotonicClock clock, AtomicBoolean failed) {
-        this.producer = producer;
+        this.client = client;
         this.records = records;
         this.pace = pace;
         this.clock = clock;
@@ -57,15 +53,13 @@ final class Sender implements AutoCloseable {
         return cpuNs;
     }
 
-    /** Record the totals of the warm-up, which {@link #metrics} later excludes. */
+    /** Exclude everything so far from {@link #metrics}. */
     void endWarmup() {
-        warmupMetrics = ClientMetrics.read(producer.metrics());
+        client.endWarmup();
     }
 
     ClientMetrics.OfProducer metrics() {
-        return new ClientMetrics.OfProducer(
-                ClientMetrics.withTotalsSince(warmupMetrics, ClientMetrics.read(producer.metrics())),
-                ClientMetrics.recordsSent(producer.metrics()));
+        return client.metrics();
     }
 
     /** Send from {@code startedNs} until the records or the time run out, or a record fails; then flush. */
@@ -81,7 +75,7 @@ final class Sender implements AutoCloseable {
             long sentNs = clock.nanoTime();
             long dueNs = pace.fixed() ? slotNs : sentNs;
             try {
-                producer.send(records.apply(dueNs), (metadata, failure) -> outcomes.completed(dueNs, sentNs, failure));
+                client.send(records.apply(dueNs), failure -> outcomes.completed(dueNs, sentNs, failure));
             } catch (RuntimeException failure) {
                 outcomes.completed(dueNs, sentNs, failure);
             }
@@ -89,12 +83,12 @@ final class Sender implements AutoCloseable {
         }
         endedNs = clock.nanoTime();
         cpuNs = THREADS.getCurrentThreadCpuTime() - cpuBeforeNs;
-        producer.flush();
+        client.flush();
     }
 
-    /** Close the producer immediately: all records are flushed or have failed. */
+    /** Close the client immediately: all records are flushed or have failed. */
     @Override
     public void close() {
-        producer.close(Duration.ZERO);
+        client.close();
     }
 }

@@ -23,18 +23,4 @@ class ClientCeilingsTest {
         found.get("codec_mib_s").forEach(rate -> assertTrue(rate.asDouble() > 0));
         assertTrue(found.get("generator_records_s").asDouble() > 0);
     }
-
-    @Test
-    void aProducerThatDoesNothingKeepsNoRecord() throws Exception {
-        try (IdleProducer producer = new IdleProducer()) {
-            Payloads payloads = new Payloads(null, 10, 0);
-            int[] answered = new int[1];
-            for (int sent = 0; sent < 3; sent++) {
-                producer.send(payloads.next("none"), (metadata, failure) -> answered[0]++);
-            }
-
-            assertEquals(3, answered[0]);
-            assertTrue(producer.history().isEmpty());
-        }
-    }
 }

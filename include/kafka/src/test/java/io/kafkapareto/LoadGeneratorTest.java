@@ -43,7 +43,7 @@ class LoadGeneratorTest {
             List<PacedProducer> producers, Predicate<Duration> writeBack, String options) throws Exception {
         var generator = new LoadGenerator("load", payloads(), () -> {
             used.add(producers.get(used.size()));
-            return used.get(used.size() - 1);
+            return new JavaClient(used.get(used.size() - 1));
         }, clock, writeBack);
         return generator.load(parsed(options));
     }
@@ -271,7 +271,7 @@ class LoadGeneratorTest {
     private static JsonNode loadBySeveral(List<MockProducer<byte[], byte[]>> producers, String options)
             throws Exception {
         Iterator<MockProducer<byte[], byte[]>> unused = producers.iterator();
-        var generator = new LoadGenerator("load", payloads(), unused::next, MonotonicClock.SYSTEM, limit -> true);
+        var generator = new LoadGenerator("load", payloads(), () -> new JavaClient(unused.next()), MonotonicClock.SYSTEM, limit -> true);
         return generator.load(parsed(options + " --producers " + producers.size())).get("parts").get(0);
     }
 

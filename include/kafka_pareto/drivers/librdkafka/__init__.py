@@ -1,0 +1,1 @@
+"""The driver `librdkafka`: the producer's load, sent by librdkafka and in its own settings."""

@@ -107,19 +107,25 @@ def start(
         print_result(chosen, keys.study, keys.campaign, form)
         console.print(f"\n{files_text(keys, chosen)}", markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit
-    from kafka_pareto.study.study_file import baseline_client_of, settings_file_of  # noqa: PLC0415
     from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
     from kafka_pareto_embedded.runs.run import run as run_campaign  # noqa: PLC0415
 
     require_checkout()
 
+    if request.campaign is None:
+        _say_baseline(request, settings)
+    raise typer.Exit(run_campaign(lifecycle.up(say), request, whole=form == "whole"))
+
+
+def _say_baseline(request: RunRequest, settings: Settings) -> None:
+    from kafka_pareto.study.study_file import baseline_client_of, settings_file_of  # noqa: PLC0415
+
     of_study = partial(baseline_client_of, settings.studies / f"{request.study}.yaml")
-    if request.campaign is None and (baseline := request.baseline_file(of_study)):
+    if baseline := request.baseline_file(of_study):
         say("\n  ".join([f"Baseline {request.baseline}:", *baseline.report_lines()]))
     elif named := settings_file_of(settings.studies, request.study):
         file, found = named
         say("\n  ".join([f"Baseline of the study, {file}:", *found.report_lines()]))
-    raise typer.Exit(run_campaign(lifecycle.up(say), request, whole=form == "whole"))
 
 
 def store_settings(store: Path | None) -> Settings:

@@ -12,6 +12,7 @@ const NOTHING =
 const STYLES = [
   { color: "#d55e00", symbol: "circle" },
   { color: "#0072b2", symbol: "square" },
+  { color: "#009e73", symbol: "diamond" },
 ];
 const DRIFTED = { symbol: "x", size: 13 };
 

@@ -8,7 +8,7 @@ const PREFERENCES = [
   ["study", "the study's preference"],
   ["throughput", "highest throughput"],
   ["latency", "lowest p95 latency"],
-  ["balanced", "a balance of both"],
+  ["balanced", "a balance"],
 ];
 
 /** Build the form for one case, with the values from the address. */

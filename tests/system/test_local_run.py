@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -15,6 +17,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.exit_codes import EXIT_NO_CONSENT
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
+from tests.recorded import STUDIES
 from tests.small_quick import small_quick
 from tests.system.broker_fixtures import RunningBrokers
 from tests.system.steps import ROOT
@@ -28,12 +31,33 @@ STUDY = small_quick() | {
 }
 
 
+# Also tunes for what is stored.
+OF_LIBRDKAFKA = yaml.safe_load((STUDIES / "librdkafka.yaml").read_text(encoding="utf-8")) | {
+    "name": "mine",
+    "workload": STUDY["workload"],
+    "objectives": ["p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv", "stored_bytes_per_record"],
+    "design": {"configurations": 4, "feasible": True},
+    "strategy": "one_shot",
+    "rounds": {},
+    "confirmation": {"points": 2, "choice_blocks": 2, "gain_blocks": 5, "minimum_blocks": 3},
+}
+OF_LIBRDKAFKA["protocol"] |= {
+    "warmup_seconds": 0.2,
+    "seconds": 2.0,
+    "paced": {"rate_records_s": 1000, "warmup_seconds": 0.2, "seconds": 2.0},
+    "noise_repetitions": 0,
+}
+
+
 @pytest.fixture
 def command(single_broker: RunningBrokers, tmp_path: Path) -> list[str]:
     """The command that runs a user's study file; without consent."""
-    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(STUDY))
-    ceilings = ["--ceiling-mib-s", "50", "--ceiling-gib", "1"]
-    kafka = ["--kafka", single_broker.bootstrap_servers]
+    return command_for(STUDY, single_broker, tmp_path, ["--ceiling-mib-s", "50", "--ceiling-gib", "1"])
+
+
+def command_for(study: dict[str, Any], broker: RunningBrokers, folder: Path, ceilings: list[str]) -> list[str]:
+    (folder / "mine.yaml").write_text(yaml.safe_dump(study))
+    kafka = ["--kafka", broker.bootstrap_servers]
     return [sys.executable, "-m", "kafka_pareto_cli", "run", "mine.yaml", "--local", *kafka, *ceilings]
 
 
@@ -72,6 +96,32 @@ def test_a_study_of_ones_own_is_killed_resumed_and_answered(
     shown = [sys.executable, "-m", "kafka_pareto_cli", "result", "mine", "--store", "kafka-pareto-store", "--cards"]
     cards = subprocess.run(shown, **calling, capture_output=True, timeout=60, check=True).stdout  # type: ignore[call-overload]
     assert cards == store.get(campaign.keys.report("cards.txt")).decode().rstrip() + "\n"
+
+
+def test_a_producer_of_librdkafka_is_tuned_for_its_stored_size_too(
+    single_broker: RunningBrokers, tmp_path: Path
+) -> None:
+    run = command_for(OF_LIBRDKAFKA, single_broker, tmp_path, ["--ceiling-mib-s", "50", "--ceiling-gib", "20"])
+    calling = {"cwd": tmp_path, "env": environment(single_broker), "text": True, "capture_output": True}
+    done = subprocess.run([*run, "--yes"], **calling, timeout=500, check=False)  # type: ignore[call-overload]
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    store = FolderStore(tmp_path / "kafka-pareto-store")
+    (campaign_id,) = store.folders("mine/")
+    campaign = Campaign.open(store, "mine", campaign_id)
+    cards = store.get(campaign.keys.report("cards.txt")).decode()
+    assert "queue.buffering.max.messages" in cards
+    assert re.search(r"^  stored size +[0-9]", cards, re.MULTILINE), cards
+    assert "stored size [B] " in done.stdout
+    file = store.get(campaign.keys.report("1024/librdkafka.properties")).decode()
+    assert "\nsticky.partitioning.linger.ms=" in file
+    measured = [each for each in campaign.read_measurements(["1024"], [0]) if each.outcome == "valid"]
+    assert len(measured) > 4
+    for each in measured:
+        is_plain = each.configuration["compression.type"] == "none"
+        assert (1000 if is_plain else 100) < (each.number("stored_bytes_per_record") or 0) < 1200
+        assert 0 < (each.number("requests_per_thousand_records") or 0) <= 1000
+        assert 0 < (each.number("client_cpu_s_per_million_records") or 0) < 1000
 
 
 def test_without_consent_the_plan_is_shown_and_nothing_is_stored_or_sent(

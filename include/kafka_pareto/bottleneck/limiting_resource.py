@@ -18,7 +18,8 @@ consequences, and the first match is the verdict.
 9. `gc`: long pauses take a smaller part of the time. Busy cores make pauses longer.
 10. `network`: sent data is in transit most of the time. A broker that does not read has the same effect.
 11. `in_flight`, then `buffer_memory`: nothing above is exhausted, so the client's own limits apply. If all connections
-    have their maximum of requests in flight, a larger buffer would only hold more waiting records.
+    have their maximum of requests in flight, a larger buffer would only hold more waiting records. A producer that
+    sends synchronously has one record in flight.
 
 A busy disk alone is not a bottleneck: brokers leave writes to the kernel, which writes in the background. The disk
 counts only if the whole machine waits for it (PSI), or if handlers are busy while it is. Flushes after a number of
@@ -74,6 +75,7 @@ FULL_CPU_FRACTION = 0.95
 REACHED_RATE_FRACTION = 0.97
 CODEC_SHARE = 0.5
 BUFFER_WAIT_FRACTION = 0.2
+SYNCHRONOUS_WAIT_FRACTION = 0.5
 _SLOW_CODECS = ("gzip", "zstd")
 _LINK = ("round_trip_ms", "least_round_trip_ms", "request_handler_idle_fraction")
 
@@ -85,6 +87,7 @@ class LoadSetting:
     Attributes:
         record_size_bytes: Size of a record's value.
         properties: Producer properties under Java's names; its defaults apply to missing ones.
+        is_synchronous: Whether each producer waits for the answer to a record before the next.
         queue_bytes: Size of librdkafka's queue, behind which other threads compress; None for Java's client.
         rate_limit_records_s: The load generator's rate limit; None if unthrottled.
         producers: Sending threads, each with its own producer.
@@ -97,6 +100,7 @@ class LoadSetting:
     producers: int = 1
     payload: str = "random"
     queue_bytes: int | None = None
+    is_synchronous: bool = False
 
     def property_of(self, name: str) -> PropertyValue:
         """Return a producer property, or Kafka's default."""
@@ -180,9 +184,12 @@ def _client_limit(values: Values, setting: LoadSetting, ceilings: Ceilings | Non
         return None
     if not _has_its_cores(values, setting) and (busy := _busy_cores(values, BUSY_CPU_FRACTION)):
         return busy
-    share = _codec_share(values, setting, ceilings) if setting.queue_bytes is None else 0.0
+    share = _codec_share(values, setting, ceilings) if setting.queue_bytes is None else None
     if share is None:
-        is_codec, known = setting.property_of("compression.type") in _SLOW_CODECS, {}
+        # librdkafka's threads compress what waits in its queue: only if that was full were they too slow.
+        was_full = (number_in(values, "buffer_wait_fraction") or 0.0) >= BUFFER_WAIT_FRACTION
+        may_be_codec = setting.queue_bytes is None or was_full
+        is_codec, known = may_be_codec and setting.property_of("compression.type") in _SLOW_CODECS, {}
     else:
         is_codec, known = share >= CODEC_SHARE, {"codec_fraction": share}
     if is_codec:
@@ -253,8 +260,12 @@ def _disk(values: Values, ceilings: Ceilings | None) -> Verdict | None:
 def _in_flight(values: Values, setting: LoadSetting) -> Verdict | None:
     """Find connections at their maximum of unanswered requests.
 
-    They limit the throughput to brokers x requests x request size / round trip.
+    They limit the throughput to brokers x requests x request size / round trip; synchronous sends limit it to producers
+    x record size / round trip.
     """
+    if setting.is_synchronous and (number_in(values, "sending_wait_fraction") or 0.0) >= SYNCHRONOUS_WAIT_FRACTION:
+        names = ("sending_wait_fraction", "unthrottled_request_latency_ms", "throughput_mib_s")
+        return _verdict(values, "in_flight", *names, synchronous_producers=float(setting.producers))
     most = float(setting.property_of("max.in.flight.requests.per.connection")) * setting.producers
     in_flight = number_in(values, "in_flight_requests")
     if in_flight is None or in_flight < NEAR_FRACTION * most:

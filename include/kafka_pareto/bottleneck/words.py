@@ -129,6 +129,13 @@ def _disk(numbers: Mapping[str, float]) -> str:
 
 
 def _in_flight(numbers: Mapping[str, float]) -> str:
+    if "synchronous_producers" in numbers:
+        threads = _number(numbers, "synchronous_producers", "{:.0f}")
+        return (
+            f"Synchronous sends were the bottleneck: of the time of {threads} sending threads, "
+            f"{_percent(numbers, 'sending_wait_fraction')} was spent waiting for the answer to a record before the "
+            f"next; a request took {_ms(numbers, 'unthrottled_request_latency_ms')}, to which linger.ms adds."
+        )
     unanswered, most = (_number(numbers, f"{which}in_flight_requests", "{:.1f}") for which in ("", "most_"))
     return (
         f"In-flight requests were the bottleneck: each broker had {unanswered} of at most {most} unanswered, for "
@@ -140,8 +147,8 @@ def _buffer_memory(numbers: Mapping[str, float]) -> str:
     if "queue_bytes" in numbers:
         return (
             f"librdkafka's queue of {numbers['queue_bytes'] / (1 << 20):,.0f} MiB was the bottleneck: it was full "
-            f"{_percent(numbers, 'buffer_wait_fraction')} of the time, and no other resource was exhausted. Its "
-            "threads, one for each broker, may have been too slow to compress and send."
+            f"{_percent(numbers, 'buffer_wait_fraction')} of the time. Either its threads, one for each broker, were "
+            "too slow to compress and send, or the cluster accepted no more."
         )
     mib = numbers.get("buffer_memory_bytes", 0.0) / (1 << 20)
     return (

@@ -28,8 +28,13 @@ def _notes(_: Form, __: Used, ___: Mapping[str, str]) -> Iterator[str]:
 
 def _why_no_start(used: Used, written_as: Mapping[str, str], _: Mapping[str, str]) -> str:
     """Return the setting that conflicts with another; empty if there is none."""
-    linger_ms, within_ms = int(used.get("linger.ms", DEFAULTS["linger.ms"])), used.get("delivery.timeout.ms")
-    needed = {"delivery.timeout.ms": (not within_ms or int(within_ms) > linger_ms, f"above linger.ms ({linger_ms})")}
+    linger_ms, within_ms = (int({**DEFAULTS, **used}[name]) for name in ("linger.ms", "delivery.timeout.ms"))
+    waits = within_ms != 0 and linger_ms >= within_ms
+    needed = (
+        {"delivery.timeout.ms": (not waits, f"above linger.ms ({linger_ms})")}
+        if "delivery.timeout.ms" in used
+        else {"linger.ms": (not waits, f"below delivery.timeout.ms ({within_ms}, the default)")}
+    )
     if used.get("enable.idempotence") is True:
         most, with_it = MOST_IN_FLIGHT_IDEMPOTENT, "with enable.idempotence=true"
         needed |= {

@@ -22,7 +22,7 @@ _CHANGES_THE_MEANING = {
     "partitioner.class": "a partitioner decides which records share a batch, and the load generator cannot run yours",
     "transactional.id": "transactions cannot be measured, and each costs a round trip",
 }
-_NEEDS_FEWIN_FLIGHT = f"needs at most {MOST_IN_FLIGHT_IDEMPOTENT} requests in flight"
+_NEEDS_FEW_IN_FLIGHT = f"needs at most {MOST_IN_FLIGHT_IDEMPOTENT} requests in flight"
 
 
 def _changes_the_meaning(name: str, _: str) -> str:
@@ -35,7 +35,7 @@ def _notes(form: Form, used: Used, _: Mapping[str, str]) -> Iterator[str]:
     if int(used.get(IN_FLIGHT, 0)) > MOST_IN_FLIGHT_IDEMPOTENT:
         yield (
             f"{IN_FLIGHT}={used[IN_FLIGHT]} is measured without idempotence, as in clients before Kafka 4.0; newer "
-            f"clients need enable.idempotence=false to start, since idempotence {_NEEDS_FEWIN_FLIGHT}"
+            f"clients need enable.idempotence=false to start, since idempotence {_NEEDS_FEW_IN_FLIGHT}"
         )
 
 

@@ -25,7 +25,12 @@ def answer_lines(decisions: Sequence[Decision], driver: Driver) -> list[str]:
     measured = (f"{objective_named(name).axis_label}, change %" for name in driver.plane)
     header = (driver.case_words[0].split()[-1], "decision", *measured)
     rows = [header, *(_row(decision, driver) for decision in decisions)]
-    return [line.rstrip() for line in table_lines(rows, "left")] + [""] + _headlines(decisions)
+    added = [
+        f"{case_label(decision.case)}: {objective_named(gain.objective).axis_label} {_change(gain)} %"
+        for decision in decisions
+        for gain in _added_gains(decision, driver)
+    ]
+    return [line.rstrip() for line in table_lines(rows, "left")] + added + [""] + _headlines(decisions)
 
 
 def decision_line(decision: Decision, driver: Driver) -> str:
@@ -34,7 +39,7 @@ def decision_line(decision: Decision, driver: Driver) -> str:
     If the baseline is kept, it is marked as the pick's: `keep (pick: throughput +1 % [-31, +47])`. Without a known
     change, return the card's headline.
     """
-    gains = (gain for gain in _plane_gains(decision, driver) if gain is not None)
+    gains = [gain for gain in _plane_gains(decision, driver) if gain is not None] + _added_gains(decision, driver)
     changes = [f"{label_of(gain.objective)} {text}" for gain in gains if (text := _percent(gain, " %"))]
     if not changes:
         return headline_of(decision)
@@ -54,6 +59,11 @@ def _decided(decision: Decision) -> str:
 def _plane_gains(decision: Decision, driver: Driver) -> list[Gain | None]:
     gains = {gain.objective: gain for gain in decision.gains}
     return [gains.get(name) for name in driver.plane]
+
+
+def _added_gains(decision: Decision, driver: Driver) -> list[Gain]:
+    added = [each.name for each in driver.more_objectives]
+    return [gain for gain in decision.gains if gain.objective in added]
 
 
 def _change(gain: Gain | None) -> str:

@@ -11,7 +11,7 @@ from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.reasons import headline_of
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.declaration import Driver
-from kafka_pareto.study.declarations import label_of
+from kafka_pareto.study.declarations import label_of, objective_named
 from kafka_pareto.study.objectives import ObjectiveName
 
 
@@ -121,8 +121,11 @@ def _trade_off(decisions: Sequence[Decision], changed: Sequence[Decision], drive
 
 def _cost(changed: Sequence[Decision], driver: Driver) -> str:
     """State what got worse, or may have."""
-    unsteady = sum(any(gain.resolution == "worse" for gain in decision.gains) for decision in changed)
-    cost = f"variability is worse for {driver.cases_text(unsteady)}" if unsteady else "no regressions were found"
+    worse = [[gain.objective for gain in decision.gains if gain.resolution == "worse"] for decision in changed]
+    has_means = any(not objective_named(each).spread_of for found in worse for each in found)
+    what = joined(dict.fromkeys(label_of(each) for found in worse for each in found)) if has_means else "variability"
+    unsteady = sum(map(bool, worse))
+    cost = f"{what} is worse for {driver.cases_text(unsteady)}" if unsteady else "no regressions were found"
     unknown = [
         [label_of(gain.objective) for gain in decision.main_gains if gain.resolution == "not resolved"]
         for decision in changed

@@ -27,6 +27,7 @@ from kafka_pareto.surrogates.surrogate import Estimator
 logger = logging.getLogger(__name__)
 
 HYPERVOLUME_REFERENCE = 1.1
+_TRACED_OBJECTIVES = 4
 
 
 @dataclass(frozen=True)
@@ -143,8 +144,12 @@ def hypervolume_indicator(measured: npt.NDArray[np.float64]) -> HV:
 
 
 def _evolve(study: Tune, algorithm: NSGA3, problem: SurrogateProblem, case: str, trials: pd.DataFrame) -> pd.DataFrame:
-    """Run all generations; return the hypervolume after each, as HYPERVOLUME_COLUMNS."""
-    indicator = hypervolume_indicator(problem.losses_of(trials.dropna(subset=problem.objectives)))
+    """Run all generations; return the hypervolume after each, as HYPERVOLUME_COLUMNS.
+
+    It is that of the first four objectives, since its exact computation takes too long in more dimensions.
+    """
+    measured = problem.losses_of(trials.dropna(subset=problem.objectives))
+    indicator = hypervolume_indicator(measured[:, :_TRACED_OBJECTIVES])
     algorithm.setup(problem, termination=("n_gen", study.search.generations), seed=study.seed, verbose=False)
     rows: list[tuple[str, int, int, float]] = []
     front, volume = problem.front_losses, 0.0
@@ -153,7 +158,7 @@ def _evolve(study: Tune, algorithm: NSGA3, problem: SurrogateProblem, case: str,
             algorithm.next()
             if problem.front_losses is not front:
                 front = problem.front_losses
-                volume = float(indicator(front))
+                volume = float(indicator(front[:, :_TRACED_OBJECTIVES]))
             rows.append((case, len(rows) + 1, algorithm.evaluator.n_eval, volume))
     return pd.DataFrame(rows, columns=["case", "generation", "evaluations", "hypervolume"])
 

@@ -87,7 +87,7 @@ class Driver:
 
     Attributes:
         expectations: File of additions to the suites in `campaign/expectations.yaml`.
-        more_objectives: Objectives, all of them means, that a study may add to those that every study has.
+        more_objectives: Objectives, all of them means, of which a study may add one to those that every study has.
         identity: Fingerprint facts that identify a system; constant within a campaign.
         defaults: The settings' defaults, as far as they are known.
         counted: List facts whose lengths must agree between comparable campaigns.

@@ -100,7 +100,7 @@ class Confirmation(Section):
     - A claim must be confirmed by `final_blocks` more. With `fixed`, `more_blocks` follow if harm beyond
       `harm_margin_fraction` (default: `wanted_effect_fraction`) is still inconclusive. A person decides cases that
       remain inconclusive.
-    - `choose_by`: `balanced_gain` (product of the gains in throughput and p95 latency), `r1` (the paper's: throughput
+    - `choose_by`: `balanced_gain` (product of the gains in all means), `r1` (the paper's: throughput
       over its CV), an order or weights of objectives.
     - `compare_advice` adds the best advised configuration to the new blocks: `if_better`, if it beat the active
       settings in the choice blocks; `always`, if it is eligible. Sequential blocks may continue for it.

@@ -19,6 +19,8 @@ MadePayload: TypeAlias = Literal["random", "zeros"]
 """Payload made by the load tool: random letters, or zero bytes."""
 Arrival: TypeAlias = Literal["constant", "poisson", "recorded"]
 """Inter-arrival times at a fixed rate: constant, exponential, or those of the sample."""
+Sends: TypeAlias = Literal["asynchronous", "synchronous"]
+"""Whether a producer waits for the answer to each record before it sends the next."""
 
 
 def _stays_with_the_study(file: str) -> str:
@@ -106,7 +108,8 @@ class Workload(SentTopic):
     """Adds the records sent; `keys` is the number of distinct keys, 0 for none.
 
     The `producers` share all rates. `arrival` sets the inter-arrival times in the part at a fixed rate: `constant`,
-    exponential as from independent senders (`poisson`), or those of the sample scaled to the rate (`recorded`).
+    exponential as from independent senders (`poisson`), or those of the sample scaled to the rate (`recorded`). With
+    `sends: synchronous` each producer waits for the answer to a record before it sends the next.
 
     `faults` occur one after another in every repetition: a broker that leads a partition is killed (`leader_killed`) or
     stopped (`broker_stopped`). The pause between two is as long as a fault.
@@ -116,6 +119,7 @@ class Workload(SentTopic):
     keys: Annotated[int, Field(ge=0)] = 0
     producers: Annotated[int, Field(ge=1, le=MOST_PRODUCERS)] = 1
     arrival: Arrival = "constant"
+    sends: Sends = "asynchronous"
     faults: list[BrokerFault] = Field(default_factory=list)
     fault_times: FaultTimes = FaultTimes(at_s=3.0, for_s=10.0)
 
@@ -129,6 +133,7 @@ class ProducerLoad:
     keys: int = 0
     producers: int = 1
     arrival: Arrival = "constant"
+    sends: Sends = "asynchronous"
     client: ProducerClient = "java"
     client_version: str = BUNDLED
 

@@ -73,7 +73,8 @@ def earlier_trials(
         return prior, pd.DataFrame(columns=columns)
     trials = pd.concat(tables, ignore_index=True)
     weight = np.maximum(0.5 ** (trials.age_days / warm_start.half_life_days), _LEAST_WEIGHT)
-    return prior, trials.assign(weight=weight)[columns]
+    # A campaign without an objective that was added since has no values of it.
+    return prior, trials.assign(weight=weight).reindex(columns=columns)
 
 
 def best_known(study: Tune, prior: pd.DataFrame, case: str, most: int) -> list[Configuration]:

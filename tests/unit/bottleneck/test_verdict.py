@@ -231,6 +231,30 @@ def test_a_reached_rate_limit_is_the_load_generators_and_a_missed_one_is_none() 
     assert code(setting=LoadSetting(1024, {}, rate_limit_records_s=80_000.0)) == ""
 
 
+def test_a_producer_that_waits_for_each_answer_is_its_own_limit() -> None:
+    waiting = {"sending_wait_fraction": 0.97, "buffer_wait_fraction": 0.0, "in_flight_requests": 0.9}
+    found = verdict_on({**AT_EASE, **waiting}, LoadSetting(1024, {}, is_synchronous=True))
+    assert found.code == "in_flight"
+    assert verdict_text(found.code, found.numbers).startswith(
+        "Synchronous sends were the bottleneck: of the time of 1 sending threads, 97 % was spent waiting"
+    )
+    assert code(waiting) == ""
+    some = {**AT_EASE, **waiting, "sending_wait_fraction": 0.3}
+    assert verdict_on(some, LoadSetting(1024, {}, is_synchronous=True)).code == ""
+
+
+def test_a_full_queue_of_librdkafka_is_not_called_buffer_memory() -> None:
+    setting = LoadSetting(1024, {"compression.type": "zstd"}, queue_bytes=100 << 20)
+    found = verdict_on({**AT_EASE, "buffer_wait_fraction": 0.6}, setting)
+    assert verdict_text(found.code, found.numbers).startswith("librdkafka's queue of 100 MiB was the bottleneck")
+
+
+def test_librdkafka_compresses_behind_its_queue_so_a_sender_that_hardly_waits_is_the_generators_limit() -> None:
+    setting = LoadSetting(1024, {"compression.type": "zstd"}, queue_bytes=100 << 20)
+    assert code(BOUND, setting=setting) == "load_tool"
+    assert code({**BOUND, "buffer_wait_fraction": 0.5}, setting=setting) == "cpu"
+
+
 def test_requests_in_flight_are_judged_by_the_producers_own_limit_and_number() -> None:
     one = LoadSetting(1024, {"max.in.flight.requests.per.connection": 1})
     assert code({"in_flight_requests": 0.9}, setting=one) == "in_flight"

@@ -47,6 +47,7 @@ def test_what_no_study_varies_is_ignored_and_javas_names_are_not_understood() ->
         ("enable.idempotence=true\nretries=0\n", "retries=0 must be above 0"),
         ("enable.idempotence=true\nqueue.buffering.backpressure.threshold=2\n", "threshold=2 must be 1 with enable"),
         ("linger.ms=9\nmessage.timeout.ms=9\n", r"message\.timeout\.ms=9 must be above linger\.ms \(9\)"),
+        ("linger.ms=300000\n", r"linger\.ms=300000 must be below delivery\.timeout\.ms \(300000, the default\)"),
         ("queuing.strategy=lifo\nlinger.ms=1\n", "sends in order"),
         ("linger.ms=5\nqueue.buffering.max.ms=6\n", "are the same setting with two values, 5 and 6"),
         ("transactional.id=x\nlinger.ms=1\n", "transactions cannot be measured"),

@@ -41,3 +41,11 @@ def test_a_change_without_an_interval_is_left_out_of_the_line() -> None:
     gains = [made_gain(None, None, 0.5), made_gain(-0.3, -0.1, -0.2, "p95_latency_ms")]
     found = CHANGED.model_copy(update={"gains": gains, "verdict": "ask_a_person"})
     assert decision_line(found, DRIVER) == "approval, p95 latency -20 % [-30, -10]"
+
+
+def test_an_added_objective_has_a_place_in_both() -> None:
+    stored = made_gain(-0.4, -0.3, -0.35, "stored_bytes_per_record")
+    found = CHANGED.model_copy(update={"gains": [*CHANGED.gains, stored]})
+    assert decision_line(found, DRIVER).endswith(", stored size -35 % [-40, -30]")
+    lines = answer_lines([found], DRIVER)
+    assert any(line.endswith(": stored size [B] 1.00 → 0.650, -35 [-40, -30] %") for line in lines), lines

@@ -65,6 +65,18 @@ def test_equal_arguments_give_an_equal_search_bit_for_bit_and_another_seed_anoth
     assert not first.hypervolume["hypervolume"].equals(third.hypervolume["hypervolume"])
 
 
+def test_an_added_objective_is_searched_too_with_no_more_directions_than_members() -> None:
+    added = PRODUCER.more_objectives[0].name
+    study = short_study().model_copy(update={"objectives": [*PRODUCER.objective_names, added]})
+    # Less of it is better, so it conflicts with the throughput whose model it borrows.
+    trials = recorded_trials().assign(**{added: recorded_trials()["throughput_mib_s"]})
+    found = search(study, CASE, {**surrogates(), added: surrogates()["throughput_mib_s"]}, trials)
+    assert found.algorithm.ref_dirs.shape == (70, 5)
+    usual = search(short_study(), CASE, surrogates(), recorded_trials())
+    assert found.front[f"estimated_{added}"].min() < usual.front["estimated_throughput_mib_s"].min()
+    assert found.hypervolume["hypervolume"].is_monotonic_increasing
+
+
 def test_a_front_satisfies_the_constraints_and_has_no_configuration_twice() -> None:
     front = paper_result().front
     assert (front["batch.size"] >= 8192).all()

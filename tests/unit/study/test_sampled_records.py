@@ -89,8 +89,12 @@ def test_a_sample_that_does_not_fit_the_study_is_refused(tmp_path: Path, changes
     ("workload", "message"),
     [
         ({"payload": {"sample": "orders.jsonl"}}, r"workload\.payload\.sample needs protocol\.load_tool"),
-        ({"producers": 2}, r"workload\.producers and workload\.arrival need protocol\.load_tool load_generator"),
-        ({"arrival": "poisson"}, r"workload\.producers and workload\.arrival need"),
+        (
+            {"producers": 2},
+            r"workload\.producers, workload\.arrival and workload\.sends need protocol\.load_tool load_generator",
+        ),
+        ({"arrival": "poisson"}, r"workload\.arrival and workload\.sends need"),
+        ({"sends": "synchronous"}, r"workload\.arrival and workload\.sends need"),
     ],
 )
 def test_kafkas_own_tool_sends_neither_samples_nor_from_several_producers(workload: Any, message: str) -> None:

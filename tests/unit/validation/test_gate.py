@@ -153,5 +153,6 @@ def test_the_shipped_suites_find_all_their_parameters_in_every_shipped_study() -
             needed_by = {
                 "measured_within_the_run": parameters.get("within_run_columns"),
                 "factor_types": parameters["factors"],
+                "added_objective": parameters.get("added_columns"),
             }
             assert not_asked <= {name for name, columns in needed_by.items() if not columns}

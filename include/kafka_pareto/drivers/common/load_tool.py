@@ -17,7 +17,7 @@ from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.kafka.librdkafka_properties import SETTINGS
 from kafka_pareto.kafka.producer_settings import ProducerClient
 from kafka_pareto.study.quantity import Resolution, Shown
-from kafka_pareto.study.workload import BUNDLED, Arrival, MadePayload, ProducerLoad
+from kafka_pareto.study.workload import BUNDLED, Arrival, MadePayload, ProducerLoad, Sends
 
 # Of a record in librdkafka's queue, besides its content, and of the callback that awaits it; rounded up.
 _OVERHEAD_BYTES = 256
@@ -37,7 +37,8 @@ class LoadRequest:
     `throughput_records_s` limits either; None means as fast as possible. Without a `payload_file` (one value per line,
     or sampled records if `is_sampled`) the tool generates the values named by `made_payload`. Each of the load
     generator's `producers` has its own sending thread; they share all rates. `arrival` sets the inter-arrival times at
-    a fixed rate. `properties` are in the names of the `client`.
+    a fixed rate; with synchronous `sends` each producer waits for the answer before the next record. `properties` are
+    in the names of the `client`.
     """
 
     topic: str
@@ -54,6 +55,7 @@ class LoadRequest:
     producers: int = 1
     is_sampled: bool = False
     arrival: Arrival = "constant"
+    sends: Sends = "asynchronous"
     client: ProducerClient = "java"
     client_version: str = BUNDLED
 
@@ -67,6 +69,7 @@ class LoadRequest:
             producers=load.producers,
             is_sampled=load.is_sampled,
             arrival=load.arrival,
+            sends=load.sends,
             client=load.client,
             client_version=load.client_version,
             **others,
@@ -221,7 +224,8 @@ class ClientMetrics:
 
     The stored size is a record's share of its batch as sent and as stored by each replica. Averages of Java's client
     cover its last 30 to 60 s, warm-up included. Retries, exhaustion and throttling count in every part except the load
-    generator's warm-ups. None: not reported.
+    generator's warm-ups. `answer_wait_s` is the wait for the answer to each record if sends are synchronous. None: not
+    reported.
     """
 
     queue_time_avg_ms: Annotated[float | None, Shown("time in the queue", maximised=False)] = None
@@ -234,9 +238,15 @@ class ClientMetrics:
     requests_per_thousand_records: Annotated[float | None, Shown("requests", maximised=False)] = None
     stored_bytes_per_record: Annotated[float | None, Shown("stored size", maximised=False)] = None
     buffer_wait_s: float | None = None
+    answer_wait_s: float | None = None
     buffer_exhausted_records: float | None = None
     record_retries: float | None = None
     produce_throttle_max_ms: float | None = None
+
+    @property
+    def kafka_wait_s(self) -> float:
+        """Return the time that the sending threads waited for Kafka: for buffer space, and for answers one by one."""
+        return (self.buffer_wait_s or 0.0) + (self.answer_wait_s or 0.0)
 
 
 class ToolOutput(BaseModel):

@@ -230,7 +230,15 @@ def load_setting(request: LoadRequest, payload: str = "random") -> LoadSetting:
     limit = timed.paced_rate_records_s if timed and timed.seconds <= 0 else request.throughput_records_s
     queue_bytes = None if request.client == "java" else request.buffer[0]
     applied = SETTINGS[request.client].resolved(request.properties)
-    return LoadSetting(request.record_size_bytes, applied, limit, request.producers, payload, queue_bytes)
+    return LoadSetting(
+        record_size_bytes=request.record_size_bytes,
+        properties=applied,
+        rate_limit_records_s=limit,
+        producers=request.producers,
+        payload=payload,
+        queue_bytes=queue_bytes,
+        is_synchronous=request.sends == "synchronous",
+    )
 
 
 def judge(result: LoadResult, end_offset_growth: int, record_size_bytes: int) -> tuple[Outcome, str]:

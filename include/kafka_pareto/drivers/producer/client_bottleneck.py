@@ -101,9 +101,10 @@ def _bound_by_threads(threads: int, waited_s: float, seconds: float) -> str:
 def _paced_too_slowly(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:
     """Report a bottleneck if the fixed rate was missed although the buffer had room: records were sent late."""
     due, sent = figures.paced_rate_asked_records_s, figures.paced_rate_records_s
-    waited_s, from_send_ms = result.client.buffer_wait_s, figures.latency_from_send_p95_ms
-    if request.timed is None or due is None or sent is None or waited_s is None or from_send_ms is None:
+    client, from_send_ms = result.client, figures.latency_from_send_p95_ms
+    if request.timed is None or due is None or sent is None or client.buffer_wait_s is None or from_send_ms is None:
         return ""
+    waited_s = client.kafka_wait_s
     seconds = request.timed.paced_seconds
     if sent >= _SUSTAINED_FRACTION * due or waited_s > _NEVER_WAITED_FRACTION * request.producers * seconds:
         return ""

@@ -96,8 +96,8 @@ def librdkafka_properties(properties: Mapping[str, PropertyValue]) -> str:
         request_timeout_ms = given.get("request.timeout.ms", DEFAULTS["request.timeout.ms"])
         given.setdefault("delivery.timeout.ms", int(given["linger.ms"]) + int(request_timeout_ms))
     lines = [
-        "# Measured with Java's producer. librdkafka fills batches differently: measure it with a study of",
-        "# driver librdkafka.",
+        "# Measured with Java's producer. librdkafka fills batches differently, and its own defaults may be faster:",
+        "# measure it with a study of driver librdkafka.",
     ]
     if added := sorted(given.keys() - properties.keys()):
         lines.append(f"# Java defaults that differ from librdkafka's: {', '.join(added)}.")

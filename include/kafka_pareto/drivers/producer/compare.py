@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 from pydantic import model_validator
 
@@ -31,11 +31,13 @@ from kafka_pareto.study.workload import (
     Payload,
     ProducerLoad,
     SampledPayload,
+    Sends,
     SentTopic,
 )
 
 PRODUCERS = "producers"
 PAYLOAD = "payload"
+SENDS = "sends"
 CLIENT = "client"
 TOPIC_SETTINGS = ("topic_partitions", "replication_factor", "min_insync_replicas")
 _PAYLOADS: dict[str, Payload] = {
@@ -48,6 +50,7 @@ _LOAD_SETTINGS = (
     Setting(RECORD_SIZE, 1024, "load", least=1, most=MOST_RECORD_SIZE_BYTES),
     Setting(PRODUCERS, 1, "load", least=1, most=MOST_PRODUCERS),
     Setting(PAYLOAD, "random", "load", choices=(*_PAYLOADS, _SAMPLE)),
+    Setting(SENDS, "asynchronous", "load", choices=get_args(Sends)),
     Setting(CLIENT, BUNDLED, "load"),
 )
 
@@ -117,6 +120,7 @@ class CompareProducer(Compare, ProducerStudy):
             record_size_bytes=int(stated[RECORD_SIZE]),
             payload=self._sampled() if is_sampled else _PAYLOADS[str(stated[PAYLOAD])],
             producers=int(stated[PRODUCERS]),
+            sends="synchronous" if stated[SENDS] == "synchronous" else "asynchronous",
             client=LIBRDKAFKA.client if is_exported else self.known.client,
             client_version=BUNDLED if is_exported else version,
         )
@@ -245,6 +249,8 @@ class CompareProducer(Compare, ProducerStudy):
             return self
         if any((load.client, load.client_version) != ("java", BUNDLED) for load in loads):
             raise ValueError("client needs protocol.load_tool load_generator; kafka_perf_test has the bundled one")
+        if any(load.sends == "synchronous" for load in loads):
+            raise ValueError("sends synchronous needs protocol.load_tool load_generator; kafka_perf_test never waits")
         if has_sample:
             raise ValueError(
                 "payload sample needs protocol.load_tool load_generator; kafka_perf_test sends values alone"

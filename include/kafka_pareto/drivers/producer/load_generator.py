@@ -41,12 +41,13 @@ _COUNTED_IN_ALL_PARTS = ("buffer-exhausted-total", "record-retry-total")
 
 
 class Part(Outcomes):
-    """One part of a load; with several producers, count and CPU time of the sending threads are summed."""
+    """One part of a load; with several producers, counts and times of the sending threads are summed."""
 
     part: Literal["unthrottled", "paced"]
     warmup_attempted: Count
     warmup_acknowledged: Count
     sending_cpu_s: Amount
+    answer_wait_s: Amount = 0.0
     client_metrics: dict[str, FiniteFloat]
 
     @model_validator(mode="after")
@@ -168,6 +169,7 @@ def generator_options(request: LoadRequest, timed: TimedLoad, settle_s: float = 
     options += ["--warmup-seconds", str(timed.warmup_s), "--seconds", str(timed.seconds)]
     options += ["--paced-warmup-seconds", str(timed.paced_warmup_s), "--paced-seconds", str(timed.paced_seconds)]
     options += ["--paced-rate", str(timed.paced_rate_records_s)]
+    options += ["--synchronous"] if request.sends == "synchronous" else []
     return options if request.arrival == "constant" else [*options, "--arrival", request.arrival]
 
 
@@ -195,7 +197,7 @@ def load_result(ended: Execution, timed: TimedLoad, producers: int = 1) -> LoadR
     )
     if fastest.part != "unthrottled":
         return result
-    client = client_metrics(fastest.client_metrics)
+    client = replace(client_metrics(fastest.client_metrics), answer_wait_s=fastest.answer_wait_s)
     # Counted from the end, since a JVM starts more slowly on a busy machine.
     paced_s = timed.paced_warmup_s + paced.elapsed_s if paced is not fastest else 0.0
     began_s = ended.wall_s - paced_s - result.settling_s - fastest.elapsed_s
@@ -206,7 +208,7 @@ def load_result(ended: Execution, timed: TimedLoad, producers: int = 1) -> LoadR
         unthrottled_s=fastest.sending_s,
         unthrottled_sent_records_s=fastest.acknowledged / fastest.sending_s if fastest.sending_s > 0 else None,
         sending_cpu_s=fastest.sending_cpu_s,
-        unthrottled_wait_s=None if client.buffer_wait_s is None else client.buffer_wait_s + answers_s,
+        unthrottled_wait_s=None if client.buffer_wait_s is None else client.kafka_wait_s + answers_s,
         unthrottled_client=client,
         unthrottled_began_s=max(began_s, 0.0),
     )
@@ -265,4 +267,4 @@ def _client(output: GeneratorOutput) -> ClientMetrics:
     found |= {name: sum(in_all_parts(name)) for name in _COUNTED_IN_ALL_PARTS if in_all_parts(name)}
     if throttled_ms := in_all_parts(_THROTTLED):
         found[_THROTTLED] = max(throttled_ms)
-    return client_metrics(found)
+    return replace(client_metrics(found), answer_wait_s=output.parts[-1].answer_wait_s)

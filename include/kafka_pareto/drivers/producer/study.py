@@ -22,6 +22,7 @@ from kafka_pareto.study.topic_study import TopicStudy
 from kafka_pareto.study.workload import ProducerLoad, SentTopic
 
 _BYTES_PER_MIB = 1 << 20
+_LEAST_SECONDS = 2.0
 _PRINTED_TOLERANCE = 1e-3
 _KAFKA_TOOL_COLUMNS = ["printed_mib_s"]
 _GENERATOR_COLUMNS = [
@@ -49,6 +50,12 @@ class ProducerStudy(TopicStudy):
         if self.known.client != "java" and self.protocol.load_tool != "load_generator":
             raise ValueError(
                 f"driver {self.driver} needs protocol.load_tool load_generator; kafka_perf_test uses Java's client"
+            )
+        seconds = [self.protocol.seconds, self.protocol.paced.seconds if self.protocol.paced else None]
+        if self.known.client != "java" and any(each is not None and each < _LEAST_SECONDS for each in seconds):
+            raise ValueError(
+                f"protocol.seconds and protocol.paced.seconds: must be at least {_LEAST_SECONDS:g} with driver "
+                f"{self.driver}, whose statistics are those of whole seconds"
             )
         return self
 
@@ -94,6 +101,7 @@ class ProducerStudy(TopicStudy):
         protocol, by_generator = self.protocol, self.protocol.load_tool == "load_generator"
         return {
             "tool_columns": _GENERATOR_COLUMNS if by_generator else _KAFKA_TOOL_COLUMNS,
+            "added_columns": [each.name for each in DRIVER.more_objectives if each.name in self.objective_names],
             "within_run_columns": _WITHIN_RUN_COLUMNS if protocol.variability == "within_run" else [],
             "windows": ["steady_state" if protocol.warmup_seconds or by_generator else "whole_run"],
             "resolution_ms": protocol.latency_resolution_ms(),

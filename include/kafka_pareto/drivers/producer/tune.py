@@ -95,8 +95,11 @@ class TuneProducer(ProducerStudy, Tune):
             return self
         if self.workload.keys:
             raise ValueError("workload.keys needs protocol.load_tool load_generator; kafka_perf_test sends no keys")
-        if self.workload.producers > 1 or self.workload.arrival != "constant":
-            raise ValueError("workload.producers and workload.arrival need protocol.load_tool load_generator")
+        workload = self.workload
+        if workload.producers > 1 or workload.arrival != "constant" or workload.sends == "synchronous":
+            raise ValueError(
+                "workload.producers, workload.arrival and workload.sends need protocol.load_tool load_generator"
+            )
         if isinstance(self.workload.payload, SampledPayload):
             raise ValueError(
                 "workload.payload.sample needs protocol.load_tool load_generator; kafka_perf_test sends values alone"
@@ -168,7 +171,13 @@ class TuneProducer(ProducerStudy, Tune):
         """Return the load of this case, the same for every configuration."""
         workload = self.workload
         return ProducerLoad(
-            int(case), workload.payload, workload.keys, workload.producers, workload.arrival, self.known.client
+            record_size_bytes=int(case),
+            payload=workload.payload,
+            keys=workload.keys,
+            producers=workload.producers,
+            arrival=workload.arrival,
+            sends=workload.sends,
+            client=self.known.client,
         )
 
     def baseline_configuration(self, case: str = "") -> Configuration:  # noqa: ARG002
@@ -181,7 +190,7 @@ class TuneProducer(ProducerStudy, Tune):
 
     def all_settings(self, configuration: Configuration) -> dict[str, PropertyValue]:
         """Return every producer property with its value."""
-        return {**self.known.defaults, **self.properties(configuration)}
+        return self.known.resolved(self.properties(configuration))
 
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
         """Return the configuration's values, with the baseline's for all other properties; idempotence is resolved."""

@@ -18,6 +18,7 @@ from tests.recorded import STUDIES
 
 pytestmark = pytest.mark.fast
 
+PROTOCOL = yaml.safe_load((STUDIES / "librdkafka.yaml").read_text("utf-8"))["protocol"]
 COMPARED: dict[str, Any] = {
     "schema_version": 1,
     "kind": "compare",
@@ -82,6 +83,7 @@ def test_an_idempotent_baseline_has_few_requests_in_flight_and_no_conflict_with_
             {"factors": {"queue.buffering.max.message": {"type": "integer", "low": 1, "high": 9}}},
             "did you mean queue.buffering.max.messages",
         ),
+        ({"protocol": PROTOCOL | {"seconds": 1.0}}, "must be at least 2 with driver librdkafka"),
         ({"protocol": {"kind": "cold_burst", "records": 1000, "repetitions": 1}}, "kafka_perf_test uses Java's client"),
     ],
 )

@@ -103,6 +103,17 @@ def test_made_payloads_several_producers_and_time_to_write_back_are_no_options_o
         assert option not in usual
 
 
+def test_synchronous_sends_are_an_option_and_their_waits_are_no_idleness():
+    assert "--synchronous" not in generator_options(request(TIMED), TIMED)
+    assert "--synchronous" in generator_options(request(TIMED, sends="synchronous"), TIMED)
+    content = json.loads(BOTH_PARTS)
+    content["parts"][0]["answer_wait_s"], content["parts"][1]["answer_wait_s"] = 0.9, 0.5
+    usual, waited = result_of(BOTH_PARTS), result_of(json.dumps(content))
+    assert (usual.client.answer_wait_s, waited.client.answer_wait_s) == (0.0, 0.5)
+    assert waited.client.buffer_wait_s == usual.client.buffer_wait_s
+    assert waited.unthrottled_wait_s == pytest.approx(usual.unthrottled_wait_s + 0.9)
+
+
 def test_a_sample_and_its_arrivals_are_options_of_their_own():
     asked = generator_options(
         request(TIMED, payload_file=Path("orders.jsonl"), is_sampled=True, arrival="recorded"), TIMED

@@ -32,7 +32,8 @@ final class Librdkafka {
                         Librdkafka.class,
                         NativeLibrary.getInstance(library, Map.of(Library.OPTION_STRING_ENCODING, "UTF-8")));
             } catch (UnsatisfiedLinkError error) {
-                throw new IllegalArgumentException(library + ": is not librdkafka 1.6 or later for this machine", error);
+                throw new IllegalArgumentException(
+                        library + ": is not librdkafka 1.6 or later for this machine: " + error.getMessage(), error);
             }
             loaded = library;
         } else if (!loaded.equals(library)) {

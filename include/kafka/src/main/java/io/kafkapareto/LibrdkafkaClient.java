@@ -38,6 +38,7 @@ final class LibrdkafkaClient implements LoadClient {
     private final long queue;
     private final Thread poller = new Thread(this::poll, "librdkafka-poller");
     private final LibrdkafkaStatistics statistics;
+    private final long queueBytes;
     private final Pending pending = new Pending();
     private final Memory arguments = new Memory((long) ARGUMENTS * ARGUMENT_BYTES);
     private Memory content = new Memory(1);
@@ -52,6 +53,7 @@ final class LibrdkafkaClient implements LoadClient {
     LibrdkafkaClient(String library, String topic, Map<String, String> settings) {
         Librdkafka.load(library);
         statistics = new LibrdkafkaStatistics(!"0".equals(settings.get("acks")));
+        queueBytes = 1024 * Long.parseLong(settings.getOrDefault("queue.buffering.max.kbytes", "1048576"));
         client = connected(settings);
         this.topic = Librdkafka.rd_kafka_topic_new(client, topic, 0);
         if (this.topic == 0) {
@@ -94,7 +96,7 @@ final class LibrdkafkaClient implements LoadClient {
         }
         long place = pending.add(completed);
         int error = produce(record, place, 0);
-        if (error == Librdkafka.QUEUE_FULL) {
+        if (error == Librdkafka.QUEUE_FULL && length(record.value()) <= queueBytes) {
             long startedNs = System.nanoTime();
             error = produce(record, place, Librdkafka.BLOCK);
             waitedNs += System.nanoTime() - startedNs;
@@ -103,11 +105,17 @@ final class LibrdkafkaClient implements LoadClient {
             pending.take(place);
             throw failure(error);
         }
+        if (unusable != null) {
+            purge(); // it may have become so since the check above
+        }
     }
 
     private int produce(ProducerRecord<byte[], byte[]> record, long place, int flags) {
         byte[] value = record.value();
         byte[] key = record.key();
+        if (length(value) > queueBytes) {
+            return Librdkafka.QUEUE_FULL; // with BLOCK it would wait for ever
+        }
         if (record.headers().iterator().hasNext()) {
             return produceWithHeaders(record, place, flags);
         }
@@ -189,7 +197,7 @@ final class LibrdkafkaClient implements LoadClient {
 
     @Override
     public void endWarmup() {
-        statistics.beginAnew();
+        statistics.reset();
         waitedNs = 0;
     }
 
@@ -265,7 +273,12 @@ final class LibrdkafkaClient implements LoadClient {
         for (int each = 0; each < count; each++) {
             Pointer message = new Pointer(messages[each]);
             int error = message.getInt(MESSAGE_ERROR);
-            pending.take(message.getLong(MESSAGE_OPAQUE)).accept(error == 0 ? null : failureOf(error));
+            Consumer<Exception> completed = pending.take(message.getLong(MESSAGE_OPAQUE));
+            try {
+                completed.accept(error == 0 ? null : failureOf(error));
+            } catch (RuntimeException | Error failure) {
+                end(new IllegalStateException("a delivery report cannot be handled", failure));
+            }
         }
     }
 
@@ -273,7 +286,7 @@ final class LibrdkafkaClient implements LoadClient {
         return unusable == null ? failure(error) : unusable;
     }
 
-    /** Return an error of Kafka's protocol or of a login as Java's client has it, any other by librdkafka's name. */
+    /** Map errors of the protocol and of logins to Java's exceptions; name all others as librdkafka does. */
     private RuntimeException failure(int error) {
         String text = "librdkafka " + Librdkafka.rd_kafka_err2name(error) + ": " + Librdkafka.rd_kafka_err2str(error);
         String said = lastError.isEmpty() || error > 0 ? text : text + "; " + lastError;

@@ -31,7 +31,8 @@ final class LibrdkafkaSecurity {
     private static final Set<String> MECHANISMS = Set.of("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512");
     /** Settings that librdkafka has in another form, or not at all; without them it would connect in another way. */
     private static final Set<String> WITHOUT_COUNTERPART = Set.of(
-            SslConfigs.SSL_CIPHER_SUITES_CONFIG, SslConfigs.SSL_ENGINE_FACTORY_CLASS_CONFIG,
+            SslConfigs.SSL_CIPHER_SUITES_CONFIG, SslConfigs.SSL_ENABLED_PROTOCOLS_CONFIG,
+            SslConfigs.SSL_ENGINE_FACTORY_CLASS_CONFIG, SslConfigs.SSL_PROTOCOL_CONFIG, "security.providers",
             SaslConfigs.SASL_CLIENT_CALLBACK_HANDLER_CLASS, SaslConfigs.SASL_LOGIN_CALLBACK_HANDLER_CLASS,
             SaslConfigs.SASL_LOGIN_CLASS);
     /** Settings of connections that only Java's client has, besides those of TLS and SASL. */
@@ -83,6 +84,9 @@ final class LibrdkafkaSecurity {
         AppConfigurationEntry entry = JaasContext
                 .loadClientContext(Map.of(SaslConfigs.SASL_JAAS_CONFIG, new Password(jaas)))
                 .configurationEntries().get(0);
+        if ("true".equals(entry.getOptions().get("tokenauth"))) {
+            throw new IllegalArgumentException("sasl.jaas.config: tokenauth=true: librdkafka has no delegation tokens");
+        }
         found.put("sasl.mechanism", mechanism);
         found.put("sasl.username", option(entry, "username"));
         found.put("sasl.password", option(entry, "password"));

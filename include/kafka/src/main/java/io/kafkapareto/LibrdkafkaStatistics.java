@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 
 /**
  * librdkafka's statistics (its STATISTICS.md) under the names of the Java client's metrics. They are emitted every
- * second, with sums over that second; the last, incomplete second is missing.
+ * second, with sums over that second; the first and the last, incomplete seconds of a part are missing.
  *
  * <p>The time in the queue is that of a record (Java: of a batch), until librdkafka builds its request and then until it
  * sends it. Sending and round trips are those of all requests, of which few do not carry records.
@@ -112,13 +112,13 @@ final class LibrdkafkaStatistics {
         notifyAll();
     }
 
-    synchronized void beginAnew() {
+    synchronized void reset() {
         totals = new Totals();
         longestThrottlingMs = 0;
         sinceWarmup = 0;
     }
 
-    /** Return the metrics of the emissions since {@link #beginAnew}; wait for one if there was none. */
+    /** Return the metrics of the emissions since {@link #reset}; wait for one if there was none. */
     synchronized ClientMetrics.OfProducer read() {
         long deadlineMs = System.nanoTime() / 1_000_000 + LONGEST_WAIT_MS;
         try {

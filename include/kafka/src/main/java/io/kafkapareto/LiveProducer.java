@@ -28,7 +28,7 @@ final class LiveProducer implements AutoCloseable {
         pace = new Pace(recordsPerSecond, true);
         sender = new Sender(
                 new JavaClient(producer), dueNs -> stamped(payloads.next(topic), dueNs), pace, clock,
-                new AtomicBoolean());
+                new AtomicBoolean(), false);
         this.seconds = seconds;
         this.clock = clock;
     }

@@ -3,7 +3,7 @@ package io.kafkapareto;
 import java.util.function.Consumer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 
-/** A producer under load: Kafka's own for Java, or librdkafka. One thread calls it. */
+/** A producer under load: Kafka's own for Java, or librdkafka. Calls must not overlap. */
 interface LoadClient extends AutoCloseable {
     /**
      * Send a record, waiting for buffer space if necessary. {@code completed} is called once, in any thread: with null

@@ -94,11 +94,13 @@ public final class LoadGenerator {
         ObjectNode result = JSON.createObjectNode();
         ArrayNode parts = result.putArray("parts");
         int count = options.getInt("producers");
+        boolean synchronous = options.getBoolean("synchronous");
         List<Payloads> records = IntStream.range(0, count).mapToObj(each -> payloads.of(each, count)).toList();
         boolean failed = false;
         if (options.getDouble("seconds") > 0) {
             Pace pace = new Pace(options.getDouble("max_rate"), false);
-            parts.add(run(pace, records, options.getDouble("warmup_seconds"), options.getDouble("seconds")));
+            parts.add(run(
+                    pace, records, options.getDouble("warmup_seconds"), options.getDouble("seconds"), synchronous));
             failed = !parts.get(0).get("failures").isEmpty();
         }
         if (options.getDouble("paced_seconds") > 0 && !failed) {
@@ -108,7 +110,8 @@ public final class LoadGenerator {
             Pace pace = new Pace(options.getDouble("paced_rate"), true)
                     .withArrivals(arrivals(options.getString("arrival")));
             parts.add(run(
-                    pace, records, options.getDouble("paced_warmup_seconds"), options.getDouble("paced_seconds")));
+                    pace, records, options.getDouble("paced_warmup_seconds"), options.getDouble("paced_seconds"),
+                    synchronous));
         }
         return result;
     }
@@ -127,7 +130,8 @@ public final class LoadGenerator {
         return JSON.createObjectNode().put("waited_s", (clock.nanoTime() - startedNs) / 1e9).put("settled", settled);
     }
 
-    private ObjectNode run(Pace pace, List<Payloads> records, double warmupSeconds, double seconds) {
+    private ObjectNode run(
+            Pace pace, List<Payloads> records, double warmupSeconds, double seconds, boolean synchronous) {
         ObjectNode part = JSON.createObjectNode().put("part", pace.fixed() ? "paced" : "unthrottled");
         List<Sender> senders = new ArrayList<>();
         ExecutorService threads = Executors.newFixedThreadPool(records.size());
@@ -135,7 +139,8 @@ public final class LoadGenerator {
             AtomicBoolean failed = new AtomicBoolean();
             for (Payloads each : records) {
                 Pace share = pace.shareOf(senders.size(), records.size());
-                senders.add(new Sender(clients.get(), dueNs -> each.next(topic), share, clock, failed));
+                senders.add(
+                        new Sender(clients.get(), dueNs -> each.next(topic), share, clock, failed, synchronous));
             }
             send(senders, threads, clock.nanoTime(), warmupSeconds);
             part.put("warmup_attempted", senders.stream().mapToLong(Sender::attempted).sum());
@@ -148,10 +153,11 @@ public final class LoadGenerator {
             return part;
         } finally {
             threads.shutdownNow();
-            // A client must not be closed under a thread that is still in it; without end, only the process's end is left.
-            if (hasEnded(threads)) {
-                senders.forEach(Sender::close);
+            if (!hasEnded(threads)) {
+                System.err.println("a sending thread does not end; ending the process");
+                Runtime.getRuntime().halt(1); // its client cannot be closed, and would disturb the next load
             }
+            senders.forEach(Sender::close);
         }
     }
 
@@ -181,6 +187,7 @@ public final class LoadGenerator {
         part.put("attempted", senders.stream().mapToLong(Sender::attempted).sum());
         part.put("planned", senders.stream().mapToLong(each -> each.planned(seconds)).sum());
         part.put("sending_s", senders.stream().mapToLong(each -> each.endedNs() - startedNs).max().orElse(0) / 1e9);
+        part.put("answer_wait_s", senders.stream().mapToLong(Sender::waitedNs).sum() / 1e9);
         part.put("sending_cpu_s", senders.stream().mapToLong(Sender::cpuNs).sum() / 1e9);
         LatencyStatistics.merged(senders.stream().map(each -> each.outcomes).toList()).describe(part);
         part.set("client_metrics", ClientMetrics.merged(senders.stream().map(Sender::metrics).toList()));
@@ -199,6 +206,8 @@ public final class LoadGenerator {
         parser.addArgument("--keys").type(Integer.class).setDefault(0).help("number of distinct keys; 0 for none");
         parser.addArgument("--producers").type(Integer.class).choices(Arguments.range(1, 1_000)).setDefault(1)
                 .help("number of producers, each with a sending thread; they share all rates");
+        parser.addArgument("--synchronous").action(Arguments.storeTrue())
+                .help("each producer waits for the answer to a record before the next");
         parser.addArgument("--command-config").required(true).help("a file of producer properties");
         parser.addArgument("--librdkafka")
                 .help("librdkafka's shared library, to send with it instead of Kafka's client for Java");

@@ -2,6 +2,7 @@ package io.kafkapareto;
 
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongFunction;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -15,21 +16,25 @@ final class Sender implements AutoCloseable {
     private final LongFunction<ProducerRecord<byte[], byte[]>> records;
     private final Pace pace;
     private final MonotonicClock clock;
+    /** A permit for each answer, if the sender waits for them one by one; else null. */
+    private final Semaphore answers;
     private long attempted;
     private long endedNs;
     private long cpuNs;
+    private long waitedNs;
 
     /**
      * Take the next record from {@code records}, given the time at which it is due. A failure of any sender that shares
-     * {@code failed} ends the sending of all.
+     * {@code failed} ends the sending of all. If {@code synchronous}, wait for each answer before the next record.
      */
     Sender(
             LoadClient client, LongFunction<ProducerRecord<byte[], byte[]>> records, Pace pace,
-            MonotonicClock clock, AtomicBoolean failed) {
+            MonotonicClock clock, AtomicBoolean failed, boolean synchronous) {
         this.client = client;
         this.records = records;
         this.pace = pace;
         this.clock = clock;
+        answers = synchronous ? new Semaphore(0) : null;
         outcomes = new LatencyStatistics(clock, failed);
     }
 
@@ -53,6 +58,11 @@ final class Sender implements AutoCloseable {
         return cpuNs;
     }
 
+    /** Return the time in the last call that this thread waited for answers, one by one. */
+    long waitedNs() {
+        return waitedNs;
+    }
+
     /** Exclude everything so far from {@link #metrics}. */
     void endWarmup() {
         client.endWarmup();
@@ -67,6 +77,7 @@ final class Sender implements AutoCloseable {
         long cpuBeforeNs = THREADS.getCurrentThreadCpuTime();
         Pace slots = pace.scaledTo(seconds);
         attempted = 0;
+        waitedNs = 0;
         while (attempted < pace.records(seconds)
                 && clock.nanoTime() - startedNs < pace.longestNs(seconds)
                 && !outcomes.failed()) {
@@ -75,7 +86,7 @@ final class Sender implements AutoCloseable {
             long sentNs = clock.nanoTime();
             long dueNs = pace.fixed() ? slotNs : sentNs;
             try {
-                client.send(records.apply(dueNs), failure -> outcomes.completed(dueNs, sentNs, failure));
+                send(records.apply(dueNs), dueNs, sentNs);
             } catch (RuntimeException failure) {
                 outcomes.completed(dueNs, sentNs, failure);
             }
@@ -84,6 +95,27 @@ final class Sender implements AutoCloseable {
         endedNs = clock.nanoTime();
         cpuNs = THREADS.getCurrentThreadCpuTime() - cpuBeforeNs;
         client.flush();
+    }
+
+    private void send(ProducerRecord<byte[], byte[]> record, long dueNs, long sentNs) {
+        if (answers == null) {
+            client.send(record, failure -> outcomes.completed(dueNs, sentNs, failure));
+            return;
+        }
+        client.send(record, failure -> {
+            try {
+                outcomes.completed(dueNs, sentNs, failure);
+            } finally {
+                answers.release();
+            }
+        });
+        long beganNs = clock.nanoTime();
+        try {
+            answers.acquire(); // a record that is not answered fails at its timeout
+        } catch (InterruptedException interruption) {
+            throw new IllegalStateException("interrupted while waiting for an answer", interruption);
+        }
+        waitedNs += clock.nanoTime() - beganNs;
     }
 
     /** Close the client immediately: all records are flushed or have failed. */

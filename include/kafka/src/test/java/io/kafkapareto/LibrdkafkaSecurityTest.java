@@ -62,8 +62,9 @@ class LibrdkafkaSecurityTest {
                 IllegalArgumentException.class,
                 () -> translated(
                         "security.protocol", "SASL_PLAINTEXT", "sasl.mechanism", "SCRAM-SHA-256", "sasl.jaas.config",
-                        "a.LoginModule required tokenauth=\"true\";"));
-        assertEquals("sasl.jaas.config has no username", unnamed.getMessage());
+                        "a.LoginModule required username=\"u\" password=\"p\" tokenauth=\"true\";"));
+        assertEquals(
+                "sasl.jaas.config: tokenauth=true: librdkafka has no delegation tokens", unnamed.getMessage());
         var ciphers = assertThrows(
                 IllegalArgumentException.class, () -> translated("ssl.cipher.suites", "TLS_AES_128_GCM_SHA256"));
         assertEquals("ssl.cipher.suites: has no equivalent in librdkafka", ciphers.getMessage());

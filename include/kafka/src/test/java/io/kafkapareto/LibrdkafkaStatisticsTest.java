@@ -25,7 +25,7 @@ class LibrdkafkaStatisticsTest {
 
     @Test
     void sumsOverBrokersAndSecondsBecomeJavasAverages() {
-        statistics.beginAnew();
+        statistics.reset();
         statistics.add(emission(1, 1, 100, 1, 1)); // partly of the warm-up
         statistics.add(emission(10, 200, 50_000, 11, 201));
         statistics.add(emission(30, 200, 30_000, 31, 401));
@@ -43,7 +43,7 @@ class LibrdkafkaStatisticsTest {
 
     @Test
     void theOnlyEmissionCountsEvenIfItAlsoCoversTheWarmUp() {
-        statistics.beginAnew();
+        statistics.reset();
         statistics.add(emission(2, 20, 2_000, 2, 20));
         JsonNode metrics = statistics.read().metrics();
 
@@ -63,7 +63,7 @@ class LibrdkafkaStatisticsTest {
 
     @Test
     void throttlingInTheFirstSecondCounts() {
-        statistics.beginAnew();
+        statistics.reset();
         statistics.add(emission(1, 1, 100, 1, 1));
         statistics.add(emission(1, 1, 100, 2, 2).replace("\"max\": 7", "\"max\": 0"));
         assertEquals(7.0, statistics.read().metrics().get("produce-throttle-time-max").asDouble());
@@ -71,7 +71,7 @@ class LibrdkafkaStatisticsTest {
 
     @Test
     void withoutBatchesThereAreNoAverages() {
-        statistics.beginAnew();
+        statistics.reset();
         statistics.add(emission(0, 0, 0, 0, 0));
         JsonNode metrics = statistics.read().metrics();
 

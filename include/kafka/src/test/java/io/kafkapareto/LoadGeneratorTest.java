@@ -13,13 +13,20 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import net.sourceforge.argparse4j.inf.ArgumentParserException;
 import net.sourceforge.argparse4j.inf.Namespace;
+import org.apache.kafka.clients.producer.Callback;
 import org.apache.kafka.clients.producer.MockProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
@@ -112,6 +119,36 @@ class LoadGeneratorTest {
         assertEquals(1.993, part.get("sending_s").asDouble(), 1e-9);
         assertEquals(3_000, part.get("latency_us").get("p50").asDouble(), 3);
         assertEquals(3_000, part.get("latency_us").get("max").asDouble(), 3);
+    }
+
+    @Test
+    void aSynchronousSenderWaitsForEachAnswerAndFallsBehindIfTheyTakeTooLong() throws Exception {
+        AtomicInteger unanswered = new AtomicInteger();
+        AtomicInteger most = new AtomicInteger();
+        ExecutorService broker = Executors.newSingleThreadExecutor();
+        var answeringLater = new MockProducer<byte[], byte[]>(
+                false, null, new ByteArraySerializer(), new ByteArraySerializer()) {
+            @Override
+            public synchronized Future<RecordMetadata> send(
+                    ProducerRecord<byte[], byte[]> sent, Callback callback) {
+                most.accumulateAndGet(unanswered.incrementAndGet(), Math::max);
+                Future<RecordMetadata> answer = super.send(sent, callback);
+                broker.submit(() -> {
+                    Thread.sleep(2);
+                    unanswered.decrementAndGet();
+                    return completeNext();
+                });
+                return answer;
+            }
+        };
+        JsonNode part = loadBySeveral(
+                List.of(answeringLater), "--synchronous --paced-seconds 0.2 --paced-rate 1000");
+        broker.shutdownNow();
+
+        assertEquals(1, most.get());
+        assertTrue(part.get("answer_wait_s").asDouble() > 0.2);
+        double fromDueUs = part.get("latency_us").get("p90").asDouble();
+        assertTrue(fromDueUs > 10 * part.get("latency_from_send_us").get("p90").asDouble());
     }
 
     @Test
@@ -271,7 +308,8 @@ class LoadGeneratorTest {
     private static JsonNode loadBySeveral(List<MockProducer<byte[], byte[]>> producers, String options)
             throws Exception {
         Iterator<MockProducer<byte[], byte[]>> unused = producers.iterator();
-        var generator = new LoadGenerator("load", payloads(), () -> new JavaClient(unused.next()), MonotonicClock.SYSTEM, limit -> true);
+        var generator = new LoadGenerator(
+                "load", payloads(), () -> new JavaClient(unused.next()), MonotonicClock.SYSTEM, limit -> true);
         return generator.load(parsed(options + " --producers " + producers.size())).get("parts").get(0);
     }
 

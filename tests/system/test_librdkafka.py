@@ -72,7 +72,7 @@ def test_both_parts_are_sent_counted_and_measured(
     assert result.records_sent == result.records_attempted == end_offset(single_broker, topic) > 0
     figures, client, fast = result.figures, result.client, result.unthrottled_client
     assert figures is not None
-    assert figures.paced_rate_records_s == pytest.approx(300, rel=0.05)
+    assert figures.paced_rate_records_s == pytest.approx(300, rel=0.1)
     assert 0 < figures.latency_p50_ms <= figures.latency_p95_ms
     assert client.queue_time_avg_ms is not None
     assert 5 < client.queue_time_avg_ms < 40, "at 300 records/s a batch waits for its linger"
@@ -102,7 +102,7 @@ def test_several_producers_share_the_rate(warm: LoadGenerator, topic: str) -> No
     assert result.errors == ""
     assert result.records_sent == result.records_attempted > 0
     assert result.figures is not None
-    assert result.figures.paced_rate_records_s == pytest.approx(300, rel=0.05)
+    assert result.figures.paced_rate_records_s == pytest.approx(300, rel=0.1)
 
 
 def test_sampled_records_arrive_with_their_keys_values_and_headers(

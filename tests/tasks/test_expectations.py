@@ -128,8 +128,8 @@ CASES: dict[tuple[str, str | None], Corruption] = {
         ("client_metric_not_negative", column): set_to(outcome="records_lost", **{column: -1.0})
         for column in (
             "queue_time_avg_ms", "queue_time_max_ms", "request_latency_avg_ms", "request_latency_max_ms",
-            "batch_size_avg_bytes", "compression_rate_avg", "records_per_request_avg", "buffer_wait_s",
-            "buffer_exhausted_records", "record_retries",
+            "batch_size_avg_bytes", "compression_rate_avg", "records_per_request_avg", "requests_per_thousand_records",
+            "stored_bytes_per_record", "buffer_wait_s", "answer_wait_s", "buffer_exhausted_records", "record_retries",
         )
     },
     **{

@@ -51,13 +51,13 @@ def _roles(front: pd.DataFrame, study: Tune, points: int) -> dict[int, list[str]
     if not len(front) or not losses.shape[1]:
         return {}
     scaled = _scaled(losses)
-    by_mean, by_spread = (
-        [(f"best_{each}", _best_row(front[f"estimated_{each}"], is_maximised(each))) for each in objectives]
-        for objectives in (study.means, [each for each in study.objective_names if each not in study.means])
-    )
+    best = [
+        (f"best_{objective}", _best_row(front[f"estimated_{objective}"], is_maximised(objective)))
+        for objective in study.objective_names
+    ]
     knee = ("knee", int(np.argmin(np.linalg.norm(scaled, axis=1))))
     # With fewer points than roles, the most stable points matter least for a recommendation.
-    wanted = [*by_mean, knee, ("r1", _best_row(steadiness(front, study, "estimated_"), maximised=True)), *by_spread]
+    wanted = [*best[:2], knee, ("r1", _best_row(steadiness(front, study, "estimated_"), maximised=True)), *best[2:]]
     rows: dict[int, list[str]] = {}
     for role, row in wanted:
         if row >= 0 and (row in rows or len(rows) < points):

@@ -7,7 +7,6 @@ import io
 import itertools
 import logging
 from collections.abc import Iterator
-from math import comb
 
 import numpy as np
 import pandas as pd
@@ -26,7 +25,6 @@ from kafka_pareto.study.tune import Tune
 logger = logging.getLogger(__name__)
 
 _FILLING_ATTEMPTS = 200
-_USUAL_OBJECTIVES = 4
 
 
 def new_algorithm(study: Tune, problem: Problem, first: Positions) -> NSGA3:
@@ -36,7 +34,7 @@ def new_algorithm(study: Tune, problem: Problem, first: Positions) -> NSGA3:
     all different configurations could not be bred, and the study's number of evaluations would not be reached.
     """
     parameters = study.search
-    directions = get_reference_directions("das-dennis", problem.n_obj, n_partitions=_partitions(study, problem.n_obj))
+    directions = get_reference_directions("das-dennis", problem.n_obj, n_partitions=parameters.reference_partitions)
     with prints_logged():
         return NSGA3(
             ref_dirs=directions,
@@ -46,13 +44,6 @@ def new_algorithm(study: Tune, problem: Problem, first: Positions) -> NSGA3:
             crossover=SBX(prob=parameters.crossover_probability, eta=parameters.crossover_eta),
             mutation=PM(prob=parameters.mutation_probability, eta=parameters.mutation_eta),
         )
-
-
-def _partitions(study: Tune, objectives: int) -> int:
-    """Return the study's partitions, fewer if there would be more directions than members of the population."""
-    most = study.search.reference_partitions
-    fitting = (each for each in range(most, 1, -1) if comb(each + objectives - 1, each) <= study.search.population)
-    return next(fitting, 1) if objectives > _USUAL_OBJECTIVES else most
 
 
 def first_population(

@@ -77,7 +77,7 @@ class Surrogate(Section):
 
 
 class Search(Section):
-    """Sets NSGA-III, which searches the surrogates."""
+    """Sets NSGA-III, which searches the surrogates; with an added objective `reference_partitions` is 4 by default."""
 
     reference_partitions: Count = 6
     population: Annotated[int, Field(ge=4)] = 92

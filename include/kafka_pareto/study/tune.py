@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.known_properties import Durability, PropertyValue
@@ -29,6 +29,9 @@ from kafka_pareto.study.retune import Retune
 from kafka_pareto.study.sections import Confirmation, Design, Rounds, Search, Surrogate
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.warm_start import WarmStart
+
+_USUAL_OBJECTIVES = 4
+_PARTITIONS_FOR_MORE = 4  # 70 directions for five objectives; the default would give 210, for a population of 92
 
 
 class Tune(Study):
@@ -56,7 +59,7 @@ class Tune(Study):
     warm_start: WarmStart | None = None
     advice: bool = False
     surrogate: Surrogate = Surrogate()
-    search: Search = Search()
+    search: Annotated[Search, Field(validate_default=True)] = Search()
     confirmation: Confirmation
     retune: Retune = Retune()
     gate: Gate = Gate()
@@ -70,6 +73,16 @@ class Tune(Study):
             may = f", and may add one of {', '.join(more)}" if more else ""
             raise ValueError(f"must name each of {', '.join(needed)} once{may}")
         return objectives
+
+    @field_validator("search")
+    @classmethod
+    def _not_more_directions_than_members(cls, search: Search, info: ValidationInfo) -> Search:
+        if (
+            len(info.data.get("objectives", ())) <= _USUAL_OBJECTIVES
+            or "reference_partitions" in search.model_fields_set
+        ):
+            return search
+        return search.model_copy(update={"reference_partitions": _PARTITIONS_FOR_MORE})
 
     @field_validator("baseline")
     @classmethod
@@ -103,8 +116,9 @@ class Tune(Study):
 
     @property
     def objective_names(self) -> tuple[str, ...]:
-        """List the study's objectives in the driver's order."""
-        return tuple(each.name for each in self.declaration.all_objectives if each.name in self.objectives)
+        """List the study's objectives in the driver's order, those that are means first."""
+        own = [each for each in self.declaration.all_objectives if each.name in self.objectives]
+        return tuple(each.name for each in sorted(own, key=lambda each: bool(each.spread_of)))
 
     @property
     def means(self) -> tuple[str, ...]:

@@ -67,7 +67,7 @@ def test_equal_arguments_give_an_equal_search_bit_for_bit_and_another_seed_anoth
 
 def test_an_added_objective_is_searched_too_with_no_more_directions_than_members() -> None:
     added = PRODUCER.more_objectives[0].name
-    study = short_study().model_copy(update={"objectives": [*PRODUCER.objective_names, added]})
+    study = short_study(reference_partitions=4).model_copy(update={"objectives": [*PRODUCER.objective_names, added]})
     # Less of it is better, so it conflicts with the throughput whose model it borrows.
     trials = recorded_trials().assign(**{added: recorded_trials()["throughput_mib_s"]})
     found = search(study, CASE, {**surrogates(), added: surrogates()["throughput_mib_s"]}, trials)

@@ -27,9 +27,16 @@ def test_without_a_word_a_study_has_the_four() -> None:
     assert study().means == ("p95_latency_ms", "throughput_mib_s")
 
 
+def test_with_an_added_objective_the_search_has_fewer_partitions_unless_stated() -> None:
+    assert study().search.reference_partitions == 6
+    assert study(objectives=[*NEEDED, STORED]).search.reference_partitions == 4
+    stated = study(objectives=[*NEEDED, STORED], search={"reference_partitions": 6})
+    assert stated.search.reference_partitions == 6
+
+
 def test_an_added_objective_is_a_mean_after_the_others_whatever_the_order() -> None:
     found = study(objectives=[STORED, *NEEDED], limits=[f"{STORED} <= 500"])
-    assert found.objective_names == (*NEEDED, STORED)
+    assert found.objective_names == (*NEEDED[:2], STORED, *NEEDED[2:])
     assert found.means == ("p95_latency_ms", "throughput_mib_s", STORED)
 
 

@@ -137,6 +137,15 @@ def test_the_load_generators_share_of_the_records_is_not_guessed() -> None:
     assert pd.isna(table.elapsed_at_throughput_ms[0])
 
 
+def test_a_valid_repetition_needs_the_objective_that_its_study_adds() -> None:
+    usual = load_study(STUDIES / "steady.yaml")
+    added = usual.model_copy(update={"objectives": [*usual.objective_names, "stored_bytes_per_record"]})
+    (rule,) = [each for each in suites_of(PRODUCER)["valid_repetitions"] if each.name == "added_objective"]
+    assert rule.configurations(suite_parameters(usual)) == []
+    (asked,) = rule.configurations(suite_parameters(added))
+    assert asked["kwargs"]["column"] == "stored_bytes_per_record"
+
+
 @pytest.mark.parametrize(("study", "window"), [("paper", "whole_run"), ("steady", "steady_state")])
 def test_the_window_that_is_expected_is_the_protocols(study: str, window: str) -> None:
     assert suite_parameters(load_study(STUDIES / f"{study}.yaml"))["windows"] == [window]

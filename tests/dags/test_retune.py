@@ -91,7 +91,8 @@ def test_an_event_for_a_study_with_its_own_cluster_is_served_only_by_its_own_dag
         (
             DAG,
             {"study": "elsewhere"},
-            r"^STUDY=elsewhere: must be one of broker_lost, cold_burst, log_pipeline_tuned, paper, quick, steady$",
+            r"^STUDY=elsewhere: must be one of broker_lost, cold_burst, librdkafka, log_pipeline_tuned, paper, quick, "
+            "steady$",
         ),
     ],
 )

@@ -33,7 +33,10 @@ class Settings(BaseSettings):
     kafka_jars: Path = JARS
     log_pipeline: Path = Field(STATE / "log-pipeline", description="the output folder of make log-pipeline")
     client_configs: Path = STATE / "client-configs"
-    client_jars: Path = Field(STATE / "clients", description="folder of other client versions, one folder of jars each")
+    client_jars: Path = Field(
+        STATE / "clients",
+        description="folder of other client versions, a folder each: jars, or librdkafka",
+    )
     studies: Path = INCLUDE / "studies"
     advice: Path = Field(default=INCLUDE / "advice", description="folder with one file per advised configuration")
 

@@ -19,7 +19,7 @@ class Library:
     """librdkafka's own configuration, as C programs see it."""
 
     def __init__(self) -> None:
-        path = installed(ProducerLoad(1, client="librdkafka"), load_settings()).library
+        path = installed(ProducerLoad(1, client="librdkafka"), load_settings()).librdkafka
         self._library = ctypes.CDLL(str(path))
         self._library.rd_kafka_conf_new.restype = ctypes.c_void_p
         self._library.rd_kafka_version_str.restype = ctypes.c_char_p

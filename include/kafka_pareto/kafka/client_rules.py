@@ -12,6 +12,7 @@ from kafka_pareto.kafka.known_properties import PropertyValue
 ClientName: TypeAlias = Literal["producer", "consumer", "librdkafka"]
 """A client whose settings file a study may name: Java's producer or consumer, or librdkafka's producer."""
 JAVA_PRODUCER: ClientName = "producer"
+"""The client of a study whose driver names none."""
 Form: TypeAlias = Literal["Java properties", "Spring Boot", "librdkafka"]
 Used: TypeAlias = Mapping[str, PropertyValue]
 """Maps Kafka's names of a file's tunable settings to values."""

@@ -88,7 +88,7 @@ ALIASES = {
 
 _KIB = 1024
 _STICKY, _MOST_STICKY_MS = "sticky.partitioning.linger.ms", 900_000
-_PRESSURE = "queue.buffering.backpressure.threshold"
+BACKPRESSURE = "queue.buffering.backpressure.threshold"
 
 
 def typed_value(name: str, text: str) -> PropertyValue:
@@ -106,7 +106,7 @@ def resolved(properties: Properties) -> dict[str, PropertyValue]:
     merged["acks"] = "all" if str(merged["acks"]) == "-1" else str(merged["acks"])
     if _STICKY not in properties:
         merged[_STICKY] = min(2 * int(merged["linger.ms"]), _MOST_STICKY_MS)
-    is_pressed = int(merged[_PRESSURE]) > 1
+    is_pressed = int(merged[BACKPRESSURE]) > 1
     merged["enable.idempotence"] = not is_pressed and is_idempotent({"enable.idempotence": False, **properties})
     if merged["enable.idempotence"]:
         merged[IN_FLIGHT] = properties.get(IN_FLIGHT, MOST_IN_FLIGHT_IDEMPOTENT)

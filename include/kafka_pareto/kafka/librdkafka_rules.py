@@ -8,14 +8,13 @@ from collections.abc import Iterator, Mapping
 from kafka_pareto.kafka import consumer_properties
 from kafka_pareto.kafka.client_rules import COMMON_NOT_VARIED, ClientRules, Form, Used
 from kafka_pareto.kafka.known_properties import IN_FLIGHT, MOST_IN_FLIGHT_IDEMPOTENT
-from kafka_pareto.kafka.librdkafka_properties import DEFAULTS, typed_value
+from kafka_pareto.kafka.librdkafka_properties import BACKPRESSURE, DEFAULTS, typed_value
 
 _CHANGES_THE_MEANING = {
     "plugin.library.paths": "the load generator cannot run your plugins",
     "queuing.strategy": "the load generator sends in order, and cannot measure another strategy",
     "transactional.id": "transactions cannot be measured, and each costs a round trip",
 }
-_PRESSURE = "queue.buffering.backpressure.threshold"
 
 
 def _changes_the_meaning(name: str, _: str) -> str:
@@ -41,7 +40,7 @@ def _why_no_start(used: Used, written_as: Mapping[str, str], _: Mapping[str, str
             "acks": (used.get("acks", "all") == "all", f"all {with_it}"),
             "retries": (used.get("retries") != 0, f"above 0 {with_it}"),
             IN_FLIGHT: (int(used.get(IN_FLIGHT, 1)) <= most, f"at most {most} {with_it}"),
-            _PRESSURE: (int(used.get(_PRESSURE, 1)) == 1, f"1 {with_it}"),
+            BACKPRESSURE: (int(used.get(BACKPRESSURE, 1)) == 1, f"1 {with_it}"),
         }
     for name, (holds, rule) in needed.items():
         if not holds:

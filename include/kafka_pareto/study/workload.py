@@ -20,7 +20,7 @@ MadePayload: TypeAlias = Literal["random", "zeros"]
 Arrival: TypeAlias = Literal["constant", "poisson", "recorded"]
 """Inter-arrival times at a fixed rate: constant, exponential, or those of the sample."""
 Sends: TypeAlias = Literal["asynchronous", "synchronous"]
-"""Whether a producer waits for the answer to each record before it sends the next."""
+"""Ways to send: without waiting, or after the answer to the record before."""
 
 
 def _stays_with_the_study(file: str) -> str:

@@ -50,20 +50,20 @@ def broker_starts_s(study: TopicStudy, repetitions: Mapping[str, int]) -> float:
 
 
 @contextmanager
-def open_system(study: Study, settings: Settings, tool_heap_mib: Callable[[], int]) -> Iterator[System]:
+def open_system(study: Study, settings: Settings, tool_memory_mib: Callable[[], int]) -> Iterator[System]:
     """Open the study's cluster; brokers of its own start only for the measurement.
 
     Args:
         study: Of any driver that loads a cluster.
         settings: Name the cluster that belongs to this installation.
-        tool_heap_mib: Computes the heap of the load tool besides the study's own brokers, in MiB.
+        tool_memory_mib: Computes the memory of the load tool besides the study's own brokers, in MiB.
 
     Raises:
         BadInputError: If the settings name no cluster, or one wrongly taken for the stack's own.
         ClusterError: If it cannot be reached.
     """
     if study.own_brokers is not None:
-        yield OwnBrokersSystem(study.own_brokers, tool_heap_mib())
+        yield OwnBrokersSystem(study.own_brokers, tool_memory_mib())
         return
     with Cluster(*target_of(study, settings), settings) as cluster:
         require_started_here(cluster.describe().cluster_id, study, settings)
@@ -114,9 +114,9 @@ class OwnBrokersSystem(System):
         needed_mib: The memory of all brokers and the load tool, in MiB.
     """
 
-    def __init__(self, asked: OwnBrokers, tool_heap_mib: int, folder: Path | None = None) -> None:
+    def __init__(self, asked: OwnBrokers, tool_memory_mib: int, folder: Path | None = None) -> None:
         self._asked = asked
-        self.needed_mib = asked.brokers * (asked.heap_mib + _BESIDE_HEAP_MIB) + tool_heap_mib + BESIDE_TOOL_HEAP_MIB
+        self.needed_mib = asked.brokers * (asked.heap_mib + _BESIDE_HEAP_MIB) + tool_memory_mib + BESIDE_TOOL_HEAP_MIB
         self._folder = folder or Path(tempfile.gettempdir())
 
     def fingerprint(self, campaign: Campaign, case: str) -> Fingerprint:  # noqa: ARG002

@@ -26,7 +26,7 @@ class InstalledClient:
     """The place of a client's version: the folder of its jars, or librdkafka's library; neither for bundled jars."""
 
     jars: Path | None = None
-    library: Path | None = None
+    librdkafka: Path | None = None
 
 
 def installed(load: Load, settings: Settings) -> InstalledClient:
@@ -37,7 +37,7 @@ def installed(load: Load, settings: Settings) -> InstalledClient:
     """
     version = load.client_version
     if version == BUNDLED:
-        return InstalledClient() if load.client == "java" else InstalledClient(library=_bundled_library())
+        return InstalledClient() if load.client == "java" else InstalledClient(librdkafka=_bundled_library())
     place = f"client: {version}"
     if not _NAME.fullmatch(version):
         raise BadInputError(
@@ -63,7 +63,7 @@ def _library(folder: Path, place: str) -> tuple[list[Path], InstalledClient]:
     libraries = list(folder.glob(_LIBRARY))
     if len(libraries) != 1:
         raise BadInputError(f"{place}: {folder} must have one librdkafka.so; how to get one: docs/librdkafka.md")
-    return libraries, InstalledClient(library=libraries[0])
+    return libraries, InstalledClient(librdkafka=libraries[0])
 
 
 def _bundled_library() -> Path:

@@ -144,7 +144,7 @@ class LoadGenerator:
 
 
 def _library_options(client: InstalledClient) -> list[str]:
-    return [] if client.library is None else ["--librdkafka", str(client.library)]
+    return [] if client.librdkafka is None else ["--librdkafka", str(client.librdkafka)]
 
 
 def warmed_up_for(timed: TimedLoad, seconds: float) -> TimedLoad:

@@ -46,13 +46,13 @@ def test_a_version_of_librdkafka_is_one_library_and_the_bundled_one_is_the_wheel
     library.parent.mkdir(mode=0o755)
     library.touch(mode=0o644)
     (library.parent / "librdkafka++.so.1").touch()
-    assert installed(librdkafka("2.3.0"), settings) == InstalledClient(library=library)
+    assert installed(librdkafka("2.3.0"), settings) == InstalledClient(librdkafka=library)
     library.chmod(0o666)
     assert f"{library}: must belong to you or root" in fault_of(librdkafka("2.3.0"), settings)
     bundled = installed(librdkafka(BUNDLED), settings)
     assert bundled.jars is None
-    assert bundled.library is not None
-    assert bundled.library.is_file()
+    assert bundled.librdkafka is not None
+    assert bundled.librdkafka.is_file()
 
 
 @pytest.mark.parametrize("client", ["../3.9.1", "3.9.1/", "", ".", "~", "a b"])

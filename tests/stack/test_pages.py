@@ -48,7 +48,7 @@ def _until(address: str) -> str | None:
 @pytest.mark.usefixtures("survived")  # an explorer without any campaign asks for none
 def test_the_tour_notices_a_missing_page_and_a_refused_request_with_its_text(tour: Tour, stack: EmbeddedStack) -> None:
     page, airflow = tour.context.pages[0], stack.stack.airflow_url
-    tour.open(page, f"{airflow}/dags/no_such_dag")
+    tour.open(page, f"{airflow}/dags/no_such_dag", "text=Not Found")  # Airflow asks again before it says so
     tour.open(page, f"{airflow}/kafka-pareto/#study=none&campaign=none", ".trouble:visible")
     for kind, what in (
         ("no_such_dag: status 404", "/dags/no_such_dag"),

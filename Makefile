@@ -107,7 +107,7 @@ pictures: preflight-tests setup $(BROWSER) ## redraw the pictures of the docs fr
 test: setup-tests lint test-fast ## run linters, type checks and tests, fast tests first
 	$(PYTHON) -m pytest -m 'slow or not (fast or studies or long or compose)' -n 4 --dist loadscope --no-loadscope-reorder
 
-test-studies: log-pipeline $(BROWSER) ## test whole studies, DAG runs, MLflow, pages in a browser, simulations, log pipeline
+test-studies: log-pipeline $(BROWSER) $(STAMPS)/registry ## test whole studies, DAG runs, MLflow, pages in a browser, simulations, log pipeline
 	$(MAVEN) -f $(LOG_PIPELINE)/aggregator/pom.xml test -DstateDir='$(TOOLS)/log-pipeline'
 	CGO_ENABLED=0 GOTOOLCHAIN=auto go -C $(LOG_PIPELINE)/collector test ./...
 	$(PYTHON) -m pytest tests/stack tests/system tests/contract tests/dags tests/browser tests/simulations tests/tasks -m 'studies and not long' -n 2 --dist loadscope --no-loadscope-reorder
@@ -272,6 +272,14 @@ $(STAMPS)/kafka: include/kafka/pom.xml $(shell find include/kafka/src/main -type
 	@rm -rf $@ '$(TOOLS)/kafka/jars' '$(TOOLS)/kafka/build'
 	@$(MAVEN) -f include/kafka/pom.xml package -Dmaven.test.skip=true -DstateDir='$(TOOLS)/kafka' > '$(STAMPS)/kafka.log' 2>&1 || \
 	  { tail -5 '$(STAMPS)/kafka.log'; echo 'error: Maven failed (its log is above); if it is a download, check the network and settings.xml, then run make again' >&2; exit 1; }
+	@touch $@
+
+$(STAMPS)/registry: tests/registry/pom.xml | preflight
+	@echo 'Downloading a schema registry for the tests from Maven Central (140 MB) …'
+	@mkdir -p $(STAMPS)
+	@rm -rf $@ '$(TOOLS)/registry'
+	@$(MAVEN) -f $< package -DstateDir='$(TOOLS)/registry' > '$(STAMPS)/registry.log' 2>&1 || \
+	  { tail -5 '$(STAMPS)/registry.log'; echo 'error: Maven failed (its log is above); if it is a download, check the network and settings.xml, then run make again' >&2; exit 1; }
 	@touch $@
 
 # Without CDS archives, brokers and steps only start more slowly.

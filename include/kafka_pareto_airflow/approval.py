@@ -184,8 +184,10 @@ def _question(given: Mapping[str, Any], cluster: str) -> tuple[str, str, Asked]:
 def _overridden(decision: Decision, now: ActiveSettings | None, changes: list[str]) -> str:
     from kafka_pareto.rollout.messages import Promised, approval_text  # noqa: PLC0415 (as above)
 
-    baseline = Promised(decision.baseline_properties, decision.baseline_durability)
-    pick = Promised(decision.pick_properties or {}, decision.pick_durability or decision.baseline_durability)
+    baseline = Promised(decision.baseline_properties, decision.baseline_durability, decision.driver)
+    pick = Promised(
+        decision.pick_properties or {}, decision.pick_durability or decision.baseline_durability, decision.driver
+    )
     compared_with = decision.in_force.version if decision.in_force else None
     warnings = [f"  WARNING: the system has changed since the measurement: {change}" for change in changes]
     return "\n".join([approval_text(decision.case, now, baseline, pick, compared_with), *warnings])

@@ -5,11 +5,13 @@ from __future__ import annotations
 import secrets
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 
 from kafka_pareto.drivers.ingestion.file_ingestion import FileIngestion
 from kafka_pareto.drivers.ingestion.load import BooksRequest, CheckRequest, IngestionLoad, IngestionRequest
@@ -66,6 +68,18 @@ class Bench:
 
     def held(self, file: Path, topic: str, **changes: Any) -> CheckOutput:
         return self.tool.check(replace(CheckRequest(60, file=file, topic=topic), **changes))
+
+    def records(self, topic: str, count: int, partitions: int = PARTITIONS) -> list[list[tuple[bytes, bytes]]]:
+        """Returns key and value of each partition's records, in order."""
+        records: list[list[tuple[bytes, bytes]]] = [[] for _ in range(partitions)]
+        with closing(
+            Consumer({"bootstrap.servers": self.brokers.bootstrap_servers, "group.id": "looking"})
+        ) as consumer:
+            consumer.assign([TopicPartition(topic, partition, 0) for partition in range(partitions)])
+            while sum(map(len, records)) < count and (read := consumer.consume(count, 10)):
+                for each in read:
+                    records[each.partition() or 0].append((each.key() or b"", each.value() or b""))
+        return records
 
     def malformed(self, topic: str) -> int:
         return self.cluster.end_offset(f"{topic}.malformed")

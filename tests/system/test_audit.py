@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient
 from kafka_pareto.audit.audit import audit
 from kafka_pareto.audit.reading import Sample
 from kafka_pareto.audit.records import AuditReport
-from kafka_pareto.audit.verification import Rollout, Verification, verify
+from kafka_pareto.audit.verification import Rollout, Verification, verification_text, verify
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.records import Sizing, TimedLoad
 from kafka_pareto.drivers.common.load_tool import LoadRequest
@@ -64,7 +64,7 @@ def send(brokers: Brokers, topic: str, events: Path, **properties: str) -> None:
 
 @pytest.fixture(scope="module")
 def brokers(single_broker: RunningBrokers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBrokers]:
-    """A broker with events sent with `PRESENT` (`audited.now`) and with `OTHER` settings (`audited.then`)."""
+    """A broker with events sent with `PRESENT` (`audited.now`), with `OTHER` settings (`audited.then`), and both."""
     random = Random(3)  # noqa: S311
     events = tmp_path_factory.mktemp("audit") / "events.txt"
     with events.open("w", encoding="utf-8") as file:
@@ -81,9 +81,12 @@ def brokers(single_broker: RunningBrokers, tmp_path_factory: pytest.TempPathFact
         for topic, properties in (("audited.now", PRESENT), ("audited.then", OTHER)):
             cluster.create_topic(topic, PARTITIONS, 1)
             send(single_broker, topic, events, **properties)
+        cluster.create_topic("audited.rolled_out", PARTITIONS, 1)
+        for properties in (PRESENT, OTHER):
+            send(single_broker, "audited.rolled_out", events, **properties)
         cluster.create_topic("audited.empty", 1, 1)
         yield single_broker
-        for topic in ("audited.now", "audited.then", "audited.empty"):
+        for topic in ("audited.now", "audited.then", "audited.rolled_out", "audited.empty"):
             cluster.delete_topic(topic)
 
 
@@ -253,11 +256,13 @@ def test_a_cluster_that_does_not_answer_is_named() -> None:
         audit(AuditRequest(), "127.0.0.1:1", load_settings())
 
 
-def verified(brokers: Brokers, topic: str, settings: dict[str, str], previous: dict[str, str]) -> Verification:
+def verified(
+    brokers: Brokers, topic: str, settings: dict[str, str], previous: dict[str, str], **options: int
+) -> Verification:
     rollout = Rollout(
         "new.properties", read_producer_file(lines(settings)).used, read_producer_file(lines(previous)).used
     )
-    request = VerifyRequest(topic=topic, settings=Path("new.properties"))
+    request = VerifyRequest.model_validate({"topic": topic, "settings": "new.properties", **options})
     return verify(request, brokers.bootstrap_servers, rollout, load_settings())
 
 
@@ -277,6 +282,21 @@ def test_the_batches_tell_which_of_two_settings_a_producer_uses(brokers: Running
     (waits,) = verified(brokers, "audited.now", {"linger.ms": "200"}, PRESENT).producers
     assert waits.use != "in use"
     assert "records per batch instead of" in waits.reasons[0]
+
+
+def test_the_history_shows_when_a_topics_codec_changed(brokers: RunningBrokers) -> None:
+    found = verified(brokers, "audited.rolled_out", OTHER, PRESENT, history=4, records=1_000)
+    history = found.history
+    assert len(history) == 4
+    assert [each.until_ms for each in history] == sorted(each.until_ms for each in history)
+    assert (history[0].codecs, history[0].use) == (("none",), "not in use")
+    assert [each.codecs for each in history[1:]] in (
+        [("none",), ("zstd",), ("zstd",)],
+        [("none", "zstd"), ("zstd",), ("zstd",)],
+    )
+    assert history[-1].use != "not in use"
+    assert history[0].records_s == pytest.approx(RECORDS_S, rel=0.3)
+    assert "Codec changed from none to zstd between " in verification_text(found)
 
 
 def test_the_command_verify_ends_with_an_exit_code_of_its_own(brokers: RunningBrokers, tmp_path: Path) -> None:

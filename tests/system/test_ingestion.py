@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import subprocess
 import time
@@ -10,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
 from kafka_pareto.drivers.ingestion.file_ingestion import FileToSend
 from kafka_pareto.drivers.ingestion.load import IngestionRequest, most_row_bytes
 from kafka_pareto.drivers.ingestion.plain_csv import plain_csv
 from kafka_pareto.errors import BadInputError, ClusterError, KafkaParetoError
 from kafka_pareto.kafka.java import java_environment
-from tests.system.ingestion_bench import ROWS, Bench, new_name, require_equal
+from tests.system.ingestion_bench import PARTITIONS, ROWS, Bench, new_name, require_equal
 
 CSV_FILES = Path(__file__).parents[1] / "fixtures" / "csv"
 pytestmark = [pytest.mark.brokers, pytest.mark.studies]
@@ -75,6 +77,41 @@ def test_rows_of_a_warm_up_are_in_a_topic_of_their_own(bench: Bench, way: dict[s
     assert output.warmup.ended_at_s <= output.began_at_s
     assert bench.cluster.end_offset(warmup_topic) == 5_000
     require_equal(bench.held(file, topic), ROWS)
+
+
+@pytest.mark.parametrize("path", ["producer", "batches"])
+def test_rows_with_keys_are_where_any_producer_puts_these_keys_in_the_files_order(bench: Bench, path: str) -> None:
+    file, topic, others = bench.books(), bench.topic(), bench.topic()
+    with file.open(newline="", encoding="utf-8") as rows:
+        publishers = [row["publisher"] for row in csv.DictReader(rows)]
+
+    bench.send(file, topic, path=path, is_resumable=True, key="publisher")
+    producer = Producer({"bootstrap.servers": bench.brokers.bootstrap_servers, "partitioner": "murmur2"})
+    for publisher in publishers:
+        producer.produce(others, b"", publisher)
+    assert producer.flush(30) == 0
+
+    keys = [[key for key, _ in partition] for partition in bench.records(topic, ROWS)]
+    assert keys == [[key for key, _ in partition] for partition in bench.records(others, ROWS)]
+    assert sorted(key.decode() for partition in keys for key in partition) == sorted(publishers)
+    require_equal(bench.held(file, topic, key="publisher"), ROWS)
+    with pytest.raises(AssertionError):
+        require_equal(bench.held(file, topic, key="title"), ROWS)
+
+
+def test_keys_of_several_columns_are_json_objects_and_a_column_must_exist(bench: Bench) -> None:
+    file, topic = bench.books(500), new_name()
+    wanted = FileToSend(file, topic, key="id, publisher", encoding="json", partitions=PARTITIONS)
+    begun = bench.ingestion.begin(wanted)
+
+    arrived = bench.ingestion.send(begun, wanted, lambda _: None, None)
+
+    require_equal(arrived.held, 500)
+    for partition in bench.records(topic, 500):
+        for key, value in partition:
+            assert json.loads(key) == {name: str(json.loads(value)[name]) for name in ("id", "publisher")}
+    with pytest.raises(BadInputError, match=r"has no column 'isbn13' for the key; its columns: id, isbn, "):
+        bench.ingestion.begin(FileToSend(file, new_name(), key="isbn13"))
 
 
 def test_batches_are_read_by_kafkas_own_tool_as_any_others(bench: Bench) -> None:
@@ -214,13 +251,13 @@ def test_a_forgotten_quote_counts_as_all_the_lines_that_it_swallows(bench: Bench
 def test_rows_become_json_objects_with_the_types_of_the_first_row(bench: Bench) -> None:
     file, topic = bench.folder / "typed.csv", new_name()
     rows = ['7,"Lem, S.",12.50,,01234', '8,"two\nlines ""quoted""",0.0000001,x,+1', ",,,,", "9,Zoë,7,1,5"]
-    file.write_text("\n".join([" id,title,price,,zip", *rows, "07,,,,", "1,,1e5,,"]) + "\n")
+    file.write_text("\n".join([" id,title,price,,zip", *rows, "07,,,,", "1,,1e,,"]) + "\n")
     wanted = FileToSend(file, topic, encoding="json", partitions=1)
 
     arrived = bench.ingestion.send(bench.ingestion.begin(wanted), wanted, lambda _: None, None)
 
     require_equal(arrived.held, 4)
-    assert arrived.output.malformed == {"number": 2}
+    assert arrived.output.malformed == {"type": 2}
     printed = bench.kafkas(
         "org.apache.kafka.tools.consumer.ConsoleConsumer",
         *("--topic", topic, "--from-beginning", "--max-messages", "4", "--timeout-ms", "20000"),
@@ -248,7 +285,7 @@ def test_numbers_that_are_none_are_malformed_where_they_are_parsed(bench: Bench,
     file, topic = bench.folder / "numbers.csv", bench.topic()
     file.write_text("id,price\n" + "".join(f"{row},{row}.5\n" for row in range(100)) + "x,1.5\n7,cheap\n,\n")
 
-    assert bench.send(file, topic, encoding=encoding).malformed == {"number": 2}
+    assert bench.send(file, topic, encoding=encoding).malformed == {"type": 2}
     assert bench.send(file, bench.topic()).rows_malformed == 0
 
 

@@ -23,15 +23,18 @@ NO_ROW = b"1,two\n"
 PATHS = pytest.mark.parametrize("path", ["producer", pytest.param("batches", marks=pytest.mark.long)])
 
 
-@PATHS
-def test_kills_at_any_moment_lose_and_repeat_nothing(bench: Bench, path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [("producer", ""), ("batches", "publisher"), pytest.param("batches", "", marks=pytest.mark.long)],
+)
+def test_kills_at_any_moment_lose_and_repeat_nothing(bench: Bench, path: str, key: str) -> None:
     rows = 400_000
     file, count = bench.books_with(NO_ROW, each=4_000, rows=rows)
     topic = bench.topic(6)
     killed = 0
     for moment_s in (0.9, 1.3, 1.1):
         before = bench.cluster.end_offset(topic)
-        process = started(bench, file, topic, path)
+        process = started(bench, file, topic, path, key)
         wait_for_growth(bench, topic, before, process)
         time.sleep(moment_s - 0.9)
         if process.poll() is None:
@@ -40,19 +43,20 @@ def test_kills_at_any_moment_lose_and_repeat_nothing(bench: Bench, path: str) ->
         process.wait()
     assert killed, "it ended before it could be killed"
 
-    output = bench.send(file, topic, path=path, is_resumable=True)
+    output = bench.send(file, topic, path=path, is_resumable=True, key=key)
 
     assert output.failure is None
     assert bench.cluster.end_offset(topic) == rows
     assert bench.malformed(topic) == count
-    require_equal(bench.held(file, topic), rows)
+    require_equal(bench.held(file, topic, key=key), rows)
 
 
-def started(bench: Bench, file: Path, topic: str, path: str) -> subprocess.Popen[bytes]:
+def started(bench: Bench, file: Path, topic: str, path: str, key: str) -> subprocess.Popen[bytes]:
     """Starts an ingestion that is slow enough to be killed."""
     config = bench.folder / "producer.properties"
     config.write_text(f"bootstrap.servers={bench.brokers.bootstrap_servers}\nbatch.size=16384\n")
     options = ["--file", str(file), "--topic", topic, "--path", path, "--resumable", "--max-mib-s", "20"]
+    options += ["--key", key] if key else []
     argv = [bench.brokers.settings.java, "-cp", f"{bench.brokers.settings.kafka_jars}/*", MAIN_CLASS, *options]
     return subprocess.Popen(
         tied([*argv, "--command-config", str(config)]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -112,7 +116,7 @@ def test_a_users_file_resumes_where_it_was_interrupted_and_no_other_file_does(be
         with pytest.raises(ClusterError, match="stopped by the test"):
             ingestion.send(begun, replace(wanted, most_mib_s=0.3), said.append, stop_once_rows_are_there)
 
-    with pytest.raises(BadInputError, match="but this file, delimiter or encoding differs"):
+    with pytest.raises(BadInputError, match="but the file, DELIMITER, ENCODING, VALUES"):
         ingestion.begin(replace(wanted, file=bench.books(500)))
     with pytest.raises(BadInputError, match="has 12 partitions; expected PARTITIONS=5"):
         ingestion.begin(replace(wanted, partitions=5))
@@ -269,8 +273,12 @@ def test_a_file_is_appended_to_records_of_others_and_another_file_to_that(bench:
             bench.ingestion.begin(FileToSend(file, topic, appends=appends))
 
 
-def test_nothing_is_appended_to_a_compacted_topic(bench: Bench) -> None:
+def test_no_row_goes_to_a_compacted_topic_that_might_delete_it_first(bench: Bench) -> None:
     topic = bench.topic()
     bench.set_topic(topic, "cleanup.policy=compact")
+    with pytest.raises(
+        BadInputError, match=f"topic {topic}: cleanup.policy=compact: compaction may delete rows before"
+    ):
+        bench.ingestion.begin(FileToSend(bench.books(500), topic, key="id"))
     with pytest.raises(BadInputError, match=f"topic {topic}: cleanup.policy=compact: keys are positions in a file"):
         bench.ingestion.begin(FileToSend(bench.books(500), topic, appends=True))

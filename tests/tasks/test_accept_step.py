@@ -374,8 +374,8 @@ def test_rejected_settings_do_not_become_active_when_the_campaign_resumes_withou
 
 def test_the_question_shows_the_overrides_and_trade_offs_of_approving(campaign: Campaign) -> None:
     decision = decision_of(campaign)
-    baseline = Promised(decision.baseline_properties, decision.baseline_durability)
-    new = Promised({**decision.recommended_properties, "acks": "1"}, "acks_1")
+    baseline = Promised(decision.baseline_properties, decision.baseline_durability, "producer")
+    new = Promised({**decision.recommended_properties, "acks": "1"}, "acks_1", "producer")
     assert approval_text(CASE, None, baseline, baseline).splitlines() == [
         "65,636 B: approving replaces the baseline (no settings have been activated yet).",
         "  Changed: no settings; confirmed by a newer campaign.",

@@ -194,7 +194,7 @@ class Limits(Frozen):
 
 
 class TopicReader:
-    """A run of the program: iterate over the topics, in alphabetical order or as named.
+    """A run of the program: iterate over the topics, in alphabetical order or as named, `history` samples of each.
 
     Args:
         bootstrap_servers: `host:port,…`
@@ -202,6 +202,7 @@ class TopicReader:
         topics: All that the user may describe if empty, except Kafka's own.
         what_if: Producer settings; what a set omits stays as the topic's producers have it.
         sample_file: Filled with the last topic's sampled records; None to keep none.
+        history: Samples of a topic, each at the end of an equal part of the time of its records.
 
     Raises:
         BadInputError: If the client configuration cannot be read.
@@ -217,6 +218,7 @@ class TopicReader:
         what_if: Sequence[Mapping[str, PropertyValue]],
         settings: Settings,
         sample_file: Path | None = None,
+        history: int = 1,
     ) -> None:
         self._bootstrap_servers = bootstrap_servers
         self._settings = settings
@@ -229,6 +231,7 @@ class TopicReader:
             "topics": list(topics),
             "what_if": [dict(each) for each in what_if],
             "sample_file": str(sample_file.absolute()) if sample_file else None,
+            "history": history,
             **limits.model_dump(),
         }
         self.topics: list[str] = []

@@ -1,11 +1,12 @@
-"""Verify after a rollout which producers of a topic use the new settings, by their latest batches. Reads only."""
+"""Verify after a rollout which producers of a topic use the new settings, by their batches. Reads only."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Literal
 
 from kafka_pareto.analysis.plain_table import table_lines
@@ -53,6 +54,26 @@ class VerifiedProducer(Frozen):
     silent_s: float
 
 
+class UseAtTime(Frozen):
+    """Use of the settings by a topic's producers at one time.
+
+    Attributes:
+        until_ms: Time of the last record, in milliseconds since 1970.
+        records_s: Records per second, by their times; None if they have one time.
+        producers: Their numbers by use of the settings.
+        records_per_batch: Of producers whose expected number is known; None without one.
+        expected_records_per_batch: The same records sent with the settings.
+    """
+
+    until_ms: int
+    use: Use
+    producers: dict[Use, int]
+    codecs: tuple[str, ...]
+    records_s: float | None
+    records_per_batch: float | None
+    expected_records_per_batch: float | None
+
+
 class Verification(Record):
     """The producers of a topic's latest records, those without the settings first.
 
@@ -62,6 +83,7 @@ class Verification(Record):
         use: The worst of all producers that have not stopped.
         seconds: The time that the records span.
         more_producers: Producers beyond the hundred that sent last; they are not judged.
+        history: Samples in order of time, the last one the latest; empty if not requested.
     """
 
     at: str
@@ -73,6 +95,7 @@ class Verification(Record):
     seconds: float
     producers: tuple[VerifiedProducer, ...]
     more_producers: int
+    history: tuple[UseAtTime, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,26 +106,38 @@ class Rollout:
         source: Where they are from.
         previous: The settings before the rollout, to recognize producers that still use them; None if unknown.
         not_compared: Settings whose values are unknown, because the clients' defaults differ from Java's.
+        why_no_depth: Why no records per batch are expected; empty if they are.
     """
 
     source: str
     expected: Mapping[str, PropertyValue]
     previous: Mapping[str, PropertyValue] | None = None
     not_compared: frozenset[str] = field(default_factory=frozenset)
+    why_no_depth: str = ""
 
 
 def verify(request: VerifyRequest, kafka: str, rollout: Rollout, settings: Settings) -> Verification:
-    """Read the latest batches of the topic on the cluster at `kafka` (`host:port,…`), and judge each producer.
+    """Read batches of the topic on the cluster at `kafka` (`host:port,…`), and judge each producer.
 
     Raises:
         BadInputError: If the topic cannot be read, or has no records.
         ClusterError: If the cluster cannot be reached.
     """
     what_if = [_predictable(each) for each in (rollout.expected, rollout.previous) if each is not None]
-    (read,) = TopicReader(kafka, request.kafka_config, [request.topic], Limits.of(request), what_if, settings)
-    if not isinstance(read, Topic):
-        raise BadInputError(f"topic {request.topic}: {read.error}")
-    return verified(read, kafka, rollout)
+    reader = TopicReader(
+        kafka, request.kafka_config, [request.topic], Limits.of(request), what_if, settings, history=request.history
+    )
+    found = []
+    for read in reader:
+        if not isinstance(read, Topic):
+            raise BadInputError(f"topic {request.topic}: {read.error}")
+        found.append(read)
+    latest = verified(found[-1], kafka, rollout)
+    if request.history == 1:
+        return latest
+    return latest.model_copy(
+        update={"history": tuple(use_at_time(each, each.sample, rollout) for each in found if each.sample)}
+    )
 
 
 def verified(topic: Topic, kafka: str, rollout: Rollout) -> Verification:
@@ -114,20 +149,44 @@ def verified(topic: Topic, kafka: str, rollout: Rollout) -> Verification:
     sample = topic.sample
     if sample is None:
         raise BadInputError(f"topic {topic.topic}: has no records, so there is nothing to verify")
-    judged = [_judged(each, topic, sample, rollout) for each in sample.producers]
-    producers = tuple(sorted(judged, key=lambda each: (_WORST_FIRST.index(each.use), -each.records)))
-    more = sample.producer_count - len(producers)
-    use = producers[0].use
+    producers, use = _all_judged(topic, sample, rollout)
     return Verification(
         at=datetime.now(UTC).isoformat(timespec="seconds"),
         kafka=kafka,
         topic=topic.topic,
         settings=rollout.source,
-        use="inconclusive" if use == "stopped" or (use == "in use" and more) else use,
+        use=use,
         records=sample.records,
         seconds=_seconds(sample),
         producers=producers,
-        more_producers=more,
+        more_producers=sample.producer_count - len(producers),
+    )
+
+
+def _all_judged(topic: Topic, sample: Sample, rollout: Rollout) -> tuple[tuple[VerifiedProducer, ...], Use]:
+    """Return the producers, the worst first, and the use by all of them."""
+    judged = [_judged(each, topic, sample, rollout) for each in sample.producers]
+    producers = tuple(sorted(judged, key=lambda each: (_WORST_FIRST.index(each.use), -each.records)))
+    use = producers[0].use
+    is_uncertain = use == "stopped" or (use == "in use" and sample.producer_count > len(producers))
+    return producers, "inconclusive" if is_uncertain else use
+
+
+def use_at_time(topic: Topic, sample: Sample, rollout: Rollout) -> UseAtTime:
+    """Judge the producers of a sample, as `verified` does, and summarize them."""
+    producers, use = _all_judged(topic, sample, rollout)
+    known = [(each, each.expected_records_per_batch) for each in producers if each.expected_records_per_batch]
+    records = sum(each.records for each, _ in known)
+    return UseAtTime(
+        until_ms=sample.last_ms,
+        use=use,
+        producers=dict(Counter(each.use for each in producers)),
+        codecs=tuple(sorted(sample.codecs)),
+        records_s=sample.records / _seconds(sample) if _seconds(sample) else None,
+        records_per_batch=records / sum(each.batches for each, _ in known) if known else None,
+        expected_records_per_batch=records / sum(each.records / expected for each, expected in known)
+        if known
+        else None,
     )
 
 
@@ -157,9 +216,51 @@ def verification_text(found: Verification) -> str:
             "",
             *(line.rstrip() for line in table_lines([header, *rows], "left")),
             "",
+            *_history_lines(found.history),
             f"Producers: {uses}{others}",
         ]
     )
+
+
+def _history_lines(history: Sequence[UseAtTime]) -> list[str]:
+    """Return a line per sample, then the changes between them."""
+    if not history:
+        return []
+    header = ["until (UTC)", "settings", "producers", "records/s", "per batch", "expected", "codec"]
+    rows = [
+        [
+            _utc(each.until_ms),
+            each.use,
+            ", ".join(f"{count:,} {use}" for use, count in each.producers.items()),
+            *(
+                "-" if value is None else f"{value:,.{digits}f}"
+                for value, digits in (
+                    (each.records_s, 0),
+                    (each.records_per_batch, 1),
+                    (each.expected_records_per_batch, 1),
+                )
+            ),
+            ", ".join(each.codecs),
+        ]
+        for each in history
+    ]
+    return [*(line.rstrip() for line in table_lines([header, *rows], "left")), "", *_changes(history), ""]
+
+
+def _changes(history: Sequence[UseAtTime]) -> list[str]:
+    """Name each change of the codec or of the use of the settings between two times."""
+    changes = []
+    for before, after in pairwise(history):
+        between = f"between {_utc(before.until_ms)} and {_utc(after.until_ms)}"
+        if before.codecs != after.codecs:
+            changes.append(f"Codec changed from {', '.join(before.codecs)} to {', '.join(after.codecs)} {between}")
+        if before.use != after.use:
+            changes.append(f"Settings changed from {before.use} to {after.use} {between}")
+    return changes or ["No changes"]
+
+
+def _utc(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _predictable(properties: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:
@@ -177,9 +278,15 @@ def _judged(producer: Producer, topic: Topic, sample: Sample, rollout: Rollout) 
     contradictions, doubts = _of_codec_and_idempotence(producer, topic, rollout)
     found = producer.records / producer.batches
     if expected is None:
-        doubts.append(sample.replay.fault or _why_unknown(rollout))
+        if not (rollout.why_no_depth and _previous_would_show(topic, rollout)):
+            doubts.append(rollout.why_no_depth or sample.replay.fault or f"fewer than {_FEWEST_BATCHES} batches")
     elif _alike(found, expected):
-        if previous is not None and _alike(found, previous) and not contradictions and _same_otherwise(topic, rollout):
+        if (
+            previous is not None
+            and _alike(found, previous)
+            and not contradictions
+            and not _previous_would_show(topic, rollout)
+        ):
             doubts.append("at this rate the previous settings would send the same batches")
     else:
         text = f"{found:.1f} records per batch instead of {expected:.1f}"
@@ -227,30 +334,23 @@ def _of_codec_and_idempotence(producer: Producer, topic: Topic, rollout: Rollout
     return contradictions, doubts
 
 
-def _same_otherwise(topic: Topic, rollout: Rollout) -> bool:
-    """Return whether previous and expected settings share what batches show of codec and idempotence."""
+def _previous_would_show(topic: Topic, rollout: Rollout) -> bool:
+    """Return whether the previous settings have another codec or idempotence, which batches would show."""
     if rollout.previous is None:
         return False
     visible = ["compression.type"] if topic.compression_type == "producer" else []
     visible += [name for name in ("enable.idempotence",) if name not in rollout.not_compared]
     now, before = resolved(rollout.expected), resolved(rollout.previous)
-    return all(now[name] == before[name] for name in visible)
+    return any(now[name] != before[name] for name in visible)
 
 
 def _records_per_batch(producer: Producer, replay: Replay, rollout: Rollout) -> tuple[float | None, float | None]:
     """Return those of the expected settings, and of the previous ones; None if unknown."""
-    is_unknown = rollout.not_compared & BATCH_SETTINGS
-    if is_unknown or producer.batches < _FEWEST_BATCHES or producer.id not in replay.producers:
+    if rollout.why_no_depth or producer.batches < _FEWEST_BATCHES or producer.id not in replay.producers:
         return None, None
     place = replay.producers.index(producer.id)
     found = [producer.records / each.batches_of_producers[place] for each in replay.sent[1:]]
     return found[0], found[1] if len(found) > 1 else None
-
-
-def _why_unknown(rollout: Rollout) -> str:
-    if unset := sorted(rollout.not_compared & BATCH_SETTINGS):
-        return f"the settings do not state {' and '.join(unset)}, whose default depends on the client"
-    return f"fewer than {_FEWEST_BATCHES} batches"
 
 
 def _alike(one: float, other: float) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint
+from kafka_pareto.campaign.sent_text import stored_digest
 from kafka_pareto.study.declaration import Driver
 
 _OF_THE_MACHINE = ("client_cpu", "client_cores", "load_and_brokers_share_a_machine")
@@ -17,7 +18,9 @@ def differences_of_campaigns(then: Campaign, now: Campaign) -> list[str]:
     conditions = [{"factors": sorted(each.study.varied_factors)} | each.study.conditions() for each in (then, now)]
     if found := _differing("", *conditions):
         return found
-    if now.study.text_file() is None or then.store.get(then.keys.payload()) == now.store.get(now.keys.payload()):
+    if now.study.text_file() is None:
+        return []
+    if stored_digest(then.store, then.keys) == stored_digest(now.store, now.keys):
         return []
     return [f"{now.study.text_key}: the text has changed"]
 

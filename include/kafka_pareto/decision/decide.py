@@ -80,6 +80,7 @@ def decide(
         baseline_durability=study.durability_of(baseline).name,
         pick_durability=None if chosen is None else study.durability_of(chosen).name,
         states_durability=study.declaration.states_durability,
+        driver=study.driver,
         weaker_than_baseline=chosen is not None and study.durability_of(chosen) < study.durability_of(baseline),
         newest_version=found.newest_version,
         in_force=in_force,

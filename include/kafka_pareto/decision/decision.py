@@ -16,6 +16,7 @@ from kafka_pareto.storage.record import Frozen, Record
 from kafka_pareto.study.constraints import Constraints, ForbiddenRegions
 from kafka_pareto.study.declarations import objective_named
 from kafka_pareto.study.factors import FactorValue
+from kafka_pareto.study.identifiers import DEFAULT_DRIVER
 from kafka_pareto.study.objectives import ChooseBy, ObjectiveName, objectives_named
 
 Verdict = Literal[
@@ -68,6 +69,7 @@ class Decision(Record):
     Attributes:
         pick_configuration_id: The baseline's if it beat the active settings; None if nothing beat the reference.
         chosen_by: `balanced_gain` if the study asks for CVs that are missing; else as `choice_asked_by`.
+        driver: Whose defaults unset settings have; the producer's in old decisions.
         newest_version: The active version when the confirmation began, 0 for none; None in old decisions.
         in_force_left_out: Why active settings do not count.
         limits_missed: By the pick on average over its last blocks, or by the nearest configuration in the choice
@@ -92,6 +94,7 @@ class Decision(Record):
     baseline_durability: DurabilityName
     pick_durability: DurabilityName | None
     states_durability: bool = True
+    driver: str = DEFAULT_DRIVER
     weaker_than_baseline: bool
     newest_version: int | None = None
     in_force: ActiveReference | None = None

@@ -65,7 +65,7 @@ def active_view(kept: Sequence[ActiveSettings]) -> ActiveView:
         back = Move(from_version=newest.version, changes=[], refused=str(error))
     return ActiveView(
         versions=list(kept),
-        differs_from_baseline=changes(kept[0].previous_properties, newest.properties),
+        differs_from_baseline=changes(kept[0].previous_properties, newest.properties, newest.driver),
         files=list(client_files(newest.driver)),
         way_back=back,
     )
@@ -111,11 +111,11 @@ def move_to(snapshot: Snapshot, configuration_id: str, now: ActiveSettings | Non
 
 
 def _promised_by(study: Tune, configuration: Configuration) -> Promised:
-    return Promised(study.properties(configuration), study.durability_of(configuration).name)
+    return Promised(study.properties(configuration), study.durability_of(configuration).name, study.driver)
 
 
 def _move(from_version: int | None, before: Promised | ActiveSettings, after: Promised | ActiveSettings) -> Move:
-    changed = changes(before.properties, after.properties)
+    changed = changes(before.properties, after.properties, after.driver)
     return Move(from_version=from_version, changes=changed, weakens=weakening(before.durability, after.durability))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.paired_tests import CONFIDENCE
@@ -19,14 +19,14 @@ from kafka_pareto.analysis.wording import (
 )
 from kafka_pareto.decision.counts import Counts
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.kafka.known_properties import DEFAULTS, Durability, DurabilityName, PropertyValue
+from kafka_pareto.kafka.known_properties import Durability, DurabilityName, PropertyValue
 from kafka_pareto.kafka.properties_file import properties_lines, property_text
 from kafka_pareto.report.card_context import CardContext
 from kafka_pareto.report.latency_breakdown import Row
 from kafka_pareto.report.reasons import UPSET, missed_limits_text, reason_of, reference_words, rules_broken, trade_offs
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.declarations import is_maximised, label_of, objective_named
+from kafka_pareto.study.declarations import drivers, is_maximised, label_of, objective_named
 from kafka_pareto.study.objectives import objectives_named
 from kafka_pareto.study.study import Study
 
@@ -58,11 +58,13 @@ def settings_rows(decision: Decision) -> list[Row]:
     promised = [durability for _, durability in beside.values()]
     names = sorted({*baseline, *reference, *(pick or {})})
     if pick is None:
-        shown_rows = [(name, *(shown(name, properties) for properties, _ in beside.values())) for name in names]
+        kept_settings = [properties for properties, _ in beside.values()]
+        shown_rows = [(name, *(shown(name, each, decision.driver) for each in kept_settings)) for name in names]
         return [("Settings", *beside), *shown_rows, *_durability_rows(decision, promised)]
     rows: list[Row] = [("Settings", standing(decision), *beside, "")]
     for name in names:
-        new, *others = (shown(name, properties) for properties in (pick, *(each for each, _ in beside.values())))
+        compared = (pick, *(properties for properties, _ in beside.values()))
+        new, *others = (shown(name, properties, decision.driver) for properties in compared)
         rows.append((name, new, *others, "*" if new != others[0] else ""))
     weaker = "WEAKER" if decision.weaker_than_baseline or decision.weaker_than_active else ""
     return [*rows, *_durability_rows(decision, [decision.pick_durability or "", *promised, weaker])]
@@ -270,9 +272,9 @@ def properties_text(decision: Decision, study: Study, campaign: str, date: str) 
     return "\n".join([*lines, properties_lines({name: settings[name] for name in sorted(settings)})])
 
 
-def shown(name: str, properties: dict[str, PropertyValue]) -> str:
-    """Format a setting; an unset one has Kafka's default."""
-    value = properties.get(name, DEFAULTS.get(name, ""))
+def shown(name: str, properties: Mapping[str, PropertyValue], driver: str) -> str:
+    """Format a setting; an unset one has the default of the driver's program."""
+    value = properties.get(name, drivers()[driver].defaults.get(name, ""))
     return f"{value:,}" if isinstance(value, (int, float)) and not isinstance(value, bool) else property_text(value)
 
 

@@ -28,15 +28,16 @@ class Change(BaseModel):
 
 
 class Promised(NamedTuple):
-    """Settings with their durability guarantee."""
+    """Settings of a driver with their durability guarantee."""
 
     properties: Mapping[str, PropertyValue]
     durability: DurabilityName
+    driver: str
 
 
-def changes(before: Mapping[str, PropertyValue], after: Mapping[str, PropertyValue]) -> list[Change]:
-    """Return the properties that differ, by name; an unset property has Kafka's default."""
-    both = [(name, shown(name, dict(before)), shown(name, dict(after))) for name in sorted({*before, *after})]
+def changes(before: Mapping[str, PropertyValue], after: Mapping[str, PropertyValue], driver: str) -> list[Change]:
+    """Return the properties that differ, by name; an unset property has the default of the driver's program."""
+    both = [(name, shown(name, before, driver), shown(name, after, driver)) for name in sorted({*before, *after})]
     return [Change(name=name, before=old, after=new) for name, old, new in both if old != new]
 
 
@@ -57,7 +58,7 @@ def moved_text(kept: Sequence[ActiveSettings]) -> str:
     """Summarize the newest version (oldest first): changes, gains and rollback."""
     settings = kept[-1]
     words = f"{configuration_words(settings.configuration)} ({settings.configuration_id})"
-    lines = [standing_text(settings), f"  Settings: {words}.", *_change_lines(replaced(kept), settings.properties)]
+    lines = [standing_text(settings), f"  Settings: {words}.", *_change_lines(replaced(kept), settings)]
     lines += _weakening_lines(replaced_durability(kept), settings.durability)
     if settings.gains:
         version = settings.compared_with_version
@@ -68,7 +69,7 @@ def moved_text(kept: Sequence[ActiveSettings]) -> str:
         changed = "; ".join(map(_change_of, settings.gains_over_baseline))
         lines.append(f"  Compared with the baseline in the same blocks: {changed}.")
     unmeasured = unmeasured_beside(kept[:-1], settings.compared_with_version)
-    is_change = bool(changes(replaced(kept), settings.properties))
+    is_change = bool(changes(replaced(kept), settings.properties, settings.driver))
     if unmeasured is not None and is_change and settings.came_by != "rolled_back":
         lines.append(f"  WARNING: {unmeasured_text(unmeasured, 'the settings it replaced')}")
     if settings.previous_version is not None or not settings.is_baseline:
@@ -100,7 +101,7 @@ def approval_text(
     )
     lines = [f"{case_label(case)}: approving replaces {replaced}."]
     before = now or baseline
-    lines += _change_lines(before.properties, recommended.properties)
+    lines += _change_lines(before.properties, recommended)
     lines += _weakening_lines(before.durability, recommended.durability)
     if unmeasured := unmeasured_beside([now] if now else [], compared_with_version):
         lines.append(f"  WARNING: {unmeasured_text(unmeasured)}")
@@ -117,8 +118,9 @@ def by_whom(by: str, reason: str) -> str:
     return (f" by {by}" if by else "") + (f" ({reason})" if reason else "")
 
 
-def _change_lines(before: Mapping[str, PropertyValue], after: Mapping[str, PropertyValue]) -> list[str]:
-    changed = ", ".join(f"{each.name} {each.before} -> {each.after}" for each in changes(before, after))
+def _change_lines(before: Mapping[str, PropertyValue], after: Promised | ActiveSettings) -> list[str]:
+    found = changes(before, after.properties, after.driver)
+    changed = ", ".join(f"{each.name} {each.before} -> {each.after}" for each in found)
     return [f"  Changed: {changed or 'no settings; confirmed by a newer campaign'}."]
 
 

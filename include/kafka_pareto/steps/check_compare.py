@@ -15,6 +15,7 @@ from kafka_pareto.analysis.wording import counted
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CheckKeys
 from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.campaign.sent_text import delete_unless_kept
 from kafka_pareto.drift.check_records import (
     TUNED_AGAIN,
     Check,
@@ -57,6 +58,7 @@ def run(check: Campaign) -> Manifest:
     _track(check, decided)
     tuned = [each.case for each in decided.cases if each.tune]
     counts = {"cases": len(decided.cases), "tuned_again": len(tuned)}
+    delete_unless_kept(check)
     manifest = check.manifest("check_compare", [key], counts, tuned)
     event = _event(check, decided, tuned) if tuned else {}
     return manifest.model_copy(update={"event": event, "notice": notice})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys, GateKeys
+from kafka_pareto.campaign.sent_text import digest_of, stored_digest
 from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.gate import Gate
@@ -33,11 +34,13 @@ def is_frozen(store: Store, keys: CampaignKeys, study: Study, corpus: str | None
             f"campaign {keys.prefix} was started with other values of its study; "
             "resume it with the same values, or start a new campaign"
         )
-    if _frozen_corpus(store, keys) != corpus:
+    if stored_digest(store, keys) != (None if corpus is None else digest_of(corpus)):
         raise BadInputError(
             f"campaign {keys.prefix} was started with another text in {study.text_key}; "
             "restore that text, or start a new campaign"
         )
+    if corpus is not None and not study.keeps_text:
+        store.put(keys.payload(), corpus.encode())  # deleted if the campaign has ended once
     return True
 
 
@@ -47,13 +50,6 @@ def freeze(campaign: Campaign, corpus: str | None) -> None:
     if corpus is not None:
         store.put(keys.payload(), corpus.encode())
     store.put(keys.frozen_study(), dump_study(campaign.study).encode())
-
-
-def _frozen_corpus(store: Store, keys: CampaignKeys) -> str | None:
-    try:
-        return store.get(keys.payload()).decode()
-    except MissingArtifactError:
-        return None
 
 
 def _as_measured(study: Study, keys: CampaignKeys) -> Study:

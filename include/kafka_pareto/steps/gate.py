@@ -9,6 +9,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import baseline_candidate
 from kafka_pareto.campaign.keys import GateKeys
 from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.campaign.sent_text import delete_unless_kept
 from kafka_pareto.gate.gate_study import candidate_of
 from kafka_pareto.gate.judgement import JudgedCase, judge
 from kafka_pareto.gate.result import ChangedSetting, GateResult, verdict_of
@@ -65,6 +66,7 @@ def run(
         cases=cases,
     )
     gate.write_record(keys.result(), result)
+    delete_unless_kept(gate)
     return result
 
 

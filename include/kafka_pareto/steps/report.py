@@ -14,6 +14,7 @@ from kafka_pareto.campaign.advice import followed_advice
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest, Notice
 from kafka_pareto.campaign.records import Fingerprint, NoiseReport, Plan, Proposal, Repetition, RoundsSoFar, Sizing
+from kafka_pareto.campaign.sent_text import delete_unless_kept
 from kafka_pareto.campaign.tables import (
     CANDIDATE_INTERVAL_COLUMNS,
     FRONT_INTERVAL_COLUMNS,
@@ -80,6 +81,7 @@ def run(campaign: Campaign) -> Manifest:
         "recommended": sum(decision.recommended for decision in evidence.cards.cards),
         "repetitions": sum(len(found) for found in evidence.repetitions.values()),
     }
+    delete_unless_kept(campaign)
     manifest = campaign.manifest("report", written, counts)
     return manifest.model_copy(
         update={"event": _event(evidence.cards), "notice": _notice(evidence.cards, campaign.study.declaration)}

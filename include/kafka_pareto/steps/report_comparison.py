@@ -8,6 +8,7 @@ from kafka_pareto.bottleneck.ceilings import Ceilings
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest, Notice
 from kafka_pareto.campaign.records import Fingerprint, Plan
+from kafka_pareto.campaign.sent_text import delete_unless_kept
 from kafka_pareto.comparison.figures import part_figures
 from kafka_pareto.comparison.page import PageContext, comparison_page
 from kafka_pareto.comparison.records import PartComparison
@@ -69,6 +70,7 @@ def run(campaign: Campaign) -> Manifest:
         subject=f"{study.name}: comparison done",
         text="\n".join([f"Campaign {keys.campaign} has ended.", *sentences]),
     )
+    delete_unless_kept(campaign)
     return campaign.manifest("report", written, counts).model_copy(update={"notice": notice})
 
 

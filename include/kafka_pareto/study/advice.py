@@ -12,7 +12,7 @@ from kafka_pareto.errors import StudyError
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.study.configuration_space import ConfigurationSpace
 from kafka_pareto.study.factors import Configuration, configuration_id
-from kafka_pareto.study.identifiers import STUDY_NAME
+from kafka_pareto.study.identifiers import DEFAULT_DRIVER, STUDY_NAME
 from kafka_pareto.study.section import Section
 from kafka_pareto.study.study_file import read_section, study_classes
 from kafka_pareto.study.tune import Tune
@@ -30,7 +30,7 @@ class Advice(Section):
     source: str
     read_on: date
     note: str = ""
-    driver: str = "producer"
+    driver: str = DEFAULT_DRIVER
     properties: dict[str, PropertyValue]
 
     @field_validator("properties")

@@ -68,3 +68,7 @@ def step_and_round(task_id: str) -> tuple[str, int]:
     """Split a task id of `tune_producer` into step and round; 0 outside of all rounds."""
     group, _, step = task_id.rpartition(".")
     return step, int(group.removeprefix(f"{_ROUND_GROUP}_")) if group else 0
+
+
+DEFAULT_DRIVER = "producer"
+"""The driver of a study that names none."""

@@ -21,7 +21,12 @@ from kafka_pareto.study.identifiers import (
 
 LONGEST_REASON = 500
 
-MAKE_NAMES = {"bootstrap_servers": "KAFKA", "client_config": "KAFKA_CONFIG", "case": "RECORD_SIZE"}
+MAKE_NAMES = {
+    "bootstrap_servers": "KAFKA",
+    "client_config": "KAFKA_CONFIG",
+    "case": "RECORD_SIZE",
+    "value_schema": "SCHEMA",
+}
 """Names in `make` that are not the option's own in capitals."""
 
 COMMAND_NAMES = {
@@ -29,6 +34,7 @@ COMMAND_NAMES = {
     "client_config": "config",
     "kafka_config": "config",
     "case": "record_size",
+    "value_schema": "schema",
 }
 """Names in the command that are not the option's own."""
 

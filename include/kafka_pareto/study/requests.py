@@ -146,8 +146,22 @@ class IngestRequest(Options):
     encoding: Literal["utf-8", "latin-1", "cp1252", "utf-16", "utf-32"] = Field(
         "utf-8", description="Encoding of the file. Rows are sent as UTF-8."
     )
-    values: Literal["rows", "json"] = Field(
-        "rows", description="Record values: rows (unchanged) or json (one object per row, with the header's names)."
+    values: Literal["rows", "json", "avro"] = Field(
+        "rows",
+        description="Record values: rows (unchanged), json (one object per row, with the header's names) or avro "
+        "(records, with a schema registry).",
+    )
+    value_schema: Path | None = Field(
+        None, description="A file with the JSON or Avro schema of the values. Default: types from the first row."
+    )
+    registry: str | None = Field(None, description="The schema registry for Avro values, as http://host:8081.")
+    registry_config: Path | None = Field(
+        None, description="Its login: a file with basic.auth.user.info=user:password, ssl.ca.location=…"
+    )
+    key: str = Field(
+        "",
+        description="Columns of the record's key: the text of one, or a JSON object of several (`KEY=id,region`). Rows "
+        "with the same key go to the same partition. Default: the row's position in the file.",
     )
     no_header: bool = Field(False, description="The file begins with a row, not with a header.")
     partitions: _Count | None = Field(None, description="Partitions of the topic, if it is created.")
@@ -230,6 +244,11 @@ class VerifyRequest(ReadRequest):
     case: Annotated[
         str | None, Field(pattern=f"^{CASE}$", description="Its record size, if settings are active for several.")
     ] = None
+    history: Annotated[int, Field(ge=1, le=100)] = Field(
+        1,
+        description="Verify at this many points in time, evenly spread over the topic's records. The exit code is that "
+        "of the latest.",
+    )
 
 
 class SizingRequest(Options):

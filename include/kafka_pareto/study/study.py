@@ -13,7 +13,7 @@ from kafka_pareto.kafka.client_rules import JAVA_PRODUCER, ClientName
 from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import Configuration, Factor, configuration_id
-from kafka_pareto.study.identifiers import STUDY_NAME
+from kafka_pareto.study.identifiers import DEFAULT_DRIVER, STUDY_NAME
 from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.quantity import Values
 from kafka_pareto.study.section import Section
@@ -34,7 +34,7 @@ class Study(Section):
 
     schema_version: Literal[1]
     kind: str = "tune"
-    driver: str = "producer"
+    driver: str = DEFAULT_DRIVER
     name: Annotated[str, Field(pattern=f"^{STUDY_NAME}$")]
     description: str
     seed: Annotated[int, Field(ge=0)] = 42
@@ -120,6 +120,11 @@ class Study(Section):
     def text_key(self) -> str:
         """Return the key that holds the name of `text_file`."""
         return "workload.payload.file"
+
+    @property
+    def keeps_text(self) -> bool:
+        """Return whether the text stays in the store after the campaign's end."""
+        return True
 
     def fault_of_text(self, text: str) -> str:
         """Return why the text of `text_file` cannot be sent; empty if it can."""

@@ -65,7 +65,7 @@ def conditions_of(
     """
     parts = {
         "reference": reference,
-        "workload": study.workload.model_dump(exclude_none=True),
+        "workload": study.workload.model_dump(exclude_none=True, exclude={"keep_sample"}),
         "protocol": study.protocol.of_a_repetition() if protocol is None else protocol,
         "testbed": study.own_brokers.model_dump() if study.own_brokers else {"cluster": "installation"},
     }

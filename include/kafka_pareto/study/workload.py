@@ -43,7 +43,8 @@ class PayloadFile(Section):
 class SampledPayload(Section):
     """Sends a topic's own records in their order, with their keys, values and headers.
 
-    `sample` is a file in or below the study's folder, as `kafka-pareto audit --study-folder` writes it.
+    `sample` is a file in or below the study's folder, as `kafka-pareto audit --study-folder` writes it. The store keeps
+    a copy; with `workload.keep_sample: false` only until the campaign has ended.
     """
 
     sample: FileBesideStudy
@@ -116,6 +117,7 @@ class Workload(SentTopic):
     """
 
     payload: Payload = "random"
+    keep_sample: bool = True
     keys: Annotated[int, Field(ge=0)] = 0
     producers: Annotated[int, Field(ge=1, le=MOST_PRODUCERS)] = 1
     arrival: Arrival = "constant"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from kafka_pareto.audit.audit import audit
@@ -17,6 +18,8 @@ from kafka_pareto.doctor.sizing import size_cluster, sizing_text
 from kafka_pareto.doctor.text import report_text
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.exit_codes import EXIT_OF_USE
+from kafka_pareto.kafka.known_properties import PropertyValue
+from kafka_pareto.kafka.librdkafka_properties import LIBRDKAFKA
 from kafka_pareto.kafka.user_settings import ClientFile, read_client_path
 from kafka_pareto.rollout.versions import active_cases, active_settings
 from kafka_pareto.settings import Settings
@@ -32,6 +35,9 @@ from kafka_pareto.study.requests import (
 from kafka_pareto_embedded.bootstrap.preflight import find_java
 from kafka_pareto_embedded.lifecycle import lifecycle
 from kafka_pareto_embedded.terminal.as_typed import as_typed
+
+_OWN_BATCHES = "librdkafka fills batches by its own rules"
+_SHOWN_BY_BATCHES = ("batch.size", "compression.type", "enable.idempotence", "linger.ms")
 
 
 def print_report(request: DoctorRequest, settings: Settings) -> None:
@@ -80,14 +86,18 @@ def print_verification(request: VerifyRequest, settings: Settings, *, as_json: b
         ClusterError: If the cluster cannot be reached.
     """
     settings = settings.model_copy(update={"java": find_java(os.environ) or settings.java})
-    rollout = _rollout(request, settings)
+    rollout = rollout_of(request, settings)
     found = verify(request, _cluster_of(request, settings), rollout, settings)
     print(found.model_dump_json(indent=2) if as_json else verification_text(found))
     return EXIT_OF_USE[found.use]
 
 
-def _rollout(request: VerifyRequest, settings: Settings) -> Rollout:
-    """Return the settings of the files, or a study's active ones."""
+def rollout_of(request: VerifyRequest, settings: Settings) -> Rollout:
+    """Return the settings of the files, or a study's active ones.
+
+    Raises:
+        BadInputError: If an option or a file is invalid, or the study has no active settings of a producer.
+    """
     if (request.settings is None) == (request.active is None):
         raise BadInputError("--settings, --active: give one of them")
     if request.settings is not None:
@@ -99,8 +109,13 @@ def _rollout(request: VerifyRequest, settings: Settings) -> Rollout:
             raise BadInputError(
                 f"--previous: {request.previous}: must state {' and '.join(unset)}, whose default depends on the client"
             )
-        unknown = frozenset(wanted.other_defaults)
-        return Rollout(str(request.settings), wanted.used, previous.used if previous else None, unknown)
+        return Rollout(
+            str(request.settings),
+            wanted.used,
+            previous.used if previous else None,
+            frozenset(wanted.other_defaults),
+            _why_no_depth(wanted),
+        )
     if request.previous is not None:
         raise BadInputError("--previous: needs --settings; a study knows its previous settings")
     study, store = str(request.active), open_store(settings)
@@ -111,11 +126,26 @@ def _rollout(request: VerifyRequest, settings: Settings) -> Rollout:
     if active is None:
         at = f" for {request.case}" if request.case else ""
         raise BadInputError(f"--active: study {study} has no active settings{at}")
-    if active.driver != "producer":
-        raise BadInputError(
-            f"--active: study {study} has driver {active.driver}; only those of Java's producer can be verified"
-        )
-    return Rollout(f"study {study}, version {active.version}", active.properties, active.previous_properties)
+    if active.driver not in ("producer", "librdkafka"):
+        raise BadInputError(f"--active: study {study} has driver {active.driver}, expected producer or librdkafka")
+    source, now, before = f"study {study}, version {active.version}", active.properties, active.previous_properties
+    if active.driver == "producer":
+        return Rollout(source, now, before)
+    return Rollout(source, _in_java(now), _in_java(before), why_no_depth=_OWN_BATCHES)
+
+
+def _why_no_depth(wanted: ClientFile) -> str:
+    """Return why Java's client does not show how many records per batch these settings send; empty if it does."""
+    if wanted.form == "librdkafka":
+        return _OWN_BATCHES
+    unset = sorted(BATCH_SETTINGS.intersection(wanted.other_defaults))
+    return f"the settings do not state {' and '.join(unset)}, whose default depends on the client" if unset else ""
+
+
+def _in_java(librdkafka: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:
+    """Return what batches show of librdkafka's settings; Java's producer has the same names for it."""
+    applied = LIBRDKAFKA.resolved(librdkafka)
+    return {name: applied[name] for name in _SHOWN_BY_BATCHES}
 
 
 def _file(path: Path, option: str) -> ClientFile:

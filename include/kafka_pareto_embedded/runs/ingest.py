@@ -20,6 +20,7 @@ from kafka_pareto.drivers.common.systems import missing_safeguards
 from kafka_pareto.drivers.ingestion.file_ingestion import Arrived, FileIngestion, FileToSend
 from kafka_pareto.drivers.ingestion.load import IngestionLoad
 from kafka_pareto.drivers.ingestion.plain_csv import PlainCsv, plain_csv, size_if_plain
+from kafka_pareto.drivers.ingestion.schema_registry import SchemaRegistry
 from kafka_pareto.errors import BadInputError, ClusterError, ConsentError, KafkaParetoError, LeaseHeldError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.own_topics import PREFIX
@@ -57,6 +58,7 @@ def ingest(request: IngestRequest, settings: Settings, wait_s: float = WAIT_S) -
     delimiter = delimiter_of(request)
     settings = settings.model_copy(update={"java": find_java(os.environ) or settings.java})
     require_login_of(request)
+    registry_of(request)
     require_ceilings(request)
     stack = None if request.kafka else lifecycle.running()
     servers = stack.bootstrap_servers if stack else request.kafka or ""
@@ -74,7 +76,7 @@ def ingest(request: IngestRequest, settings: Settings, wait_s: float = WAIT_S) -
                 folder,
                 most_bytes,
                 has_header=not request.no_header,
-                as_utf8=request.values != "rows",
+                as_utf8=request.values != "rows" or bool(request.key),
             )
         )
         opened.enter_context(_named(plain, request))
@@ -117,6 +119,24 @@ def delimiter_of(request: IngestRequest) -> str | None:
     return delimiter
 
 
+def registry_of(request: IngestRequest) -> SchemaRegistry | None:
+    """Return the schema registry; None for values without one.
+
+    Raises:
+        BadInputError: If an option is missing, superfluous or invalid.
+    """
+    if request.values == "rows" and request.value_schema is not None:
+        raise BadInputError("SCHEMA: needs VALUES=json or VALUES=avro")
+    if request.values != "avro":
+        for name, given in (("REGISTRY", request.registry), ("REGISTRY_CONFIG", request.registry_config)):
+            if given is not None:
+                raise BadInputError(f"{name}: needs VALUES=avro")
+        return None
+    if request.registry is None:
+        raise BadInputError("VALUES=avro: needs REGISTRY=http://host:port, where consumers find the schema")
+    return SchemaRegistry.of(request.registry, request.registry_config)
+
+
 def wanted_of(request: IngestRequest, plain: PlainCsv) -> FileToSend:
     """Return the file, the topic and the limits."""
     return FileToSend(
@@ -124,6 +144,9 @@ def wanted_of(request: IngestRequest, plain: PlainCsv) -> FileToSend:
         request.topic,
         plain.delimiter,
         plain.encoding if request.values == "rows" else request.values,
+        request.key,
+        request.value_schema,
+        registry_of(request),
         request.partitions,
         request.ceiling_mib_s or 0.0,
         "" if plain.path == request.file else str(request.file),
@@ -194,6 +217,8 @@ def require_consent(request: IngestRequest, cluster: Cluster) -> None:
     """
     for line in missing_safeguards(cluster, cluster.describe()):
         print(f"plan: {line}")
+    if request.registry:
+        print(f"plan: register the Avro schema {request.topic}-value at {request.registry}")
     if not request.consent:
         raise ConsentError("an existing cluster needs your consent: read the plan, then add CONSENT=yes")
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import pytest
 
 from kafka_pareto.audit.reading import Producer, Sent, Topic
-from kafka_pareto.audit.verification import Rollout, VerifiedProducer, verification_text, verified
+from kafka_pareto.audit.verification import Rollout, VerifiedProducer, use_at_time, verification_text, verified
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.exit_codes import EXIT_OF_USE
 from kafka_pareto.kafka.known_properties import PropertyValue
@@ -95,9 +95,18 @@ def test_idempotence_is_compared_with_the_settings() -> None:
 def test_a_setting_whose_default_depends_on_the_client_is_not_compared() -> None:
     read = read_with(producer(id_=None), fault="producers without idempotence send no ID")
     assert judged(read, NEW, OLD, "enable.idempotence").use == "inconclusive"
-    unset = judged(read_with(producer()), NEW, OLD, "batch.size")
-    assert unset.use == "inconclusive"
-    assert unset.reasons == ("the settings do not state batch.size, whose default depends on the client",)
+    why = "the settings do not state batch.size, whose default depends on the client"
+    same_codec = {**OLD, "compression.type": "zstd"}
+    (unset,) = verified(read_with(producer()), "b:9092", Rollout("new", NEW, same_codec, why_no_depth=why)).producers
+    assert (unset.use, unset.reasons) == ("inconclusive", (why,))
+
+
+def test_another_codec_than_before_shows_the_new_settings_without_the_records_per_batch() -> None:
+    rollout = Rollout("new", NEW, OLD, why_no_depth="librdkafka fills batches by its own rules")
+    (uses,) = verified(read_with(producer(PREVIOUS)), "b:9092", rollout).producers
+    assert (uses.use, uses.reasons, uses.expected_records_per_batch) == ("in use", (), None)
+    (late,) = verified(read_with(producer(codecs=("none",))), "b:9092", rollout).producers
+    assert (late.use, late.reasons) == ("not in use", ("codec none instead of zstd",))
 
 
 def test_a_codec_that_the_broker_chooses_is_not_compared_and_an_unknown_one_is_doubtful() -> None:
@@ -147,6 +156,34 @@ def test_the_worst_producer_comes_first_and_one_that_stopped_is_not_judged() -> 
     assert "at the end    codec none instead of zstd" in lines[4]
     assert "60 s earlier" in lines[7]
     assert lines[-1] == "Producers: 1 not in use, 1 inconclusive, 1 in use, 1 stopped"
+
+
+def test_the_history_names_each_change_and_when_it_came() -> None:
+    rollout = Rollout("new.properties", NEW, OLD)
+    moments = [
+        producer(last_ms=4_000),
+        producer(PREVIOUS, codecs=("none",), last_ms=3_604_000),
+        producer(PREVIOUS, codecs=("none",), last_ms=7_204_000),
+    ]
+    history = []
+    for sent in moments:
+        read = read_with(sent)
+        assert read.sample is not None
+        later = read.sample.model_copy(update={"last_ms": sent.last_ms, "codecs": {sent.codecs[0]: 1}})
+        history.append(use_at_time(read, later, rollout))
+    found = verified(read_with(moments[-1]), "b:9092", rollout).model_copy(update={"history": tuple(history)})
+
+    assert [(each.use, each.records_per_batch) for each in history] == [
+        ("in use", EXPECTED),
+        ("not in use", PREVIOUS),
+        ("not in use", PREVIOUS),
+    ]
+    text = verification_text(found)
+    between = "between 1970-01-01 00:00:04 and 1970-01-01 01:00:04"
+    assert f"\nCodec changed from zstd to none {between}\nSettings changed from in use to" in text
+    assert f" to not in use {between}\n\nProducers: " in text
+    assert "1970-01-01 02:00:04  not in use  1 not in use" in text
+    assert "\nNo changes\n" in verification_text(found.model_copy(update={"history": tuple(history[1:])}))
 
 
 def test_with_more_producers_than_judged_nobody_can_be_sure() -> None:

@@ -39,4 +39,4 @@ def test_the_core_names_no_driver_but_the_one_that_a_study_has_by_default() -> N
         for path in LIBRARY.rglob("*.py")
         if path.relative_to(LIBRARY).parts[0] not in ("audit", "drivers", "doctor", "kafka")  # they know clients
     }
-    assert {path: times for path, times in found.items() if times} == {"study/study.py": 1, "study/advice.py": 1}
+    assert {path: times for path, times in found.items() if times} == {"study/identifiers.py": 1}

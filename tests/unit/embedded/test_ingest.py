@@ -37,6 +37,20 @@ def request(folder: Path, **changes: Any) -> IngestRequest:
     return IngestRequest(**{"file": file, "topic": "books"} | changes)
 
 
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"values": "avro"}, "VALUES=avro: needs REGISTRY=http://host:port"),
+        ({"registry": "http://registry:8081"}, "REGISTRY: needs VALUES=avro"),
+        ({"values": "json", "registry_config": Path("login")}, "REGISTRY_CONFIG: needs VALUES=avro"),
+        ({"value_schema": Path("row.avsc")}, "SCHEMA: needs VALUES=json or VALUES=avro"),
+    ],
+)
+def test_options_of_avro_go_together(tmp_path: Path, changes: dict[str, Any], rule: str) -> None:
+    with pytest.raises(BadInputError, match=f"^{rule}"):
+        ingest(request(tmp_path, **changes), Settings())
+
+
 def test_the_stacks_own_cluster_needs_neither_ceilings_nor_consent(tmp_path: Path) -> None:
     require_ceilings(request(tmp_path))
 

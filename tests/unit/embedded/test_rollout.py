@@ -7,15 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from kafka_pareto.audit.verification import Rollout
 from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.properties_file import parse_properties
+from kafka_pareto.rollout.messages import moved_text
 from kafka_pareto.rollout.versions import ActiveSettings, add_version, write_files
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study.requests import ActiveRequest, RollBackRequest
+from kafka_pareto.study.requests import ActiveRequest, RollBackRequest, VerifyRequest
 from kafka_pareto_embedded.bootstrap.ports import Ports
+from kafka_pareto_embedded.runs.checks import rollout_of
 from kafka_pareto_embedded.runs.rollout import roll_back, roll_back_here, show_active
 from kafka_pareto_embedded.stack.stack import Stack
 
@@ -140,3 +143,32 @@ def test_a_folder_of_results_goes_back_without_a_stack(stack: FolderStack, capsy
     assert said[1].startswith("  the baseline; ")
     with pytest.raises(BadInputError, match="--case: 1024: it has no active settings"):
         roll_back_here(RollBackRequest(study="steady", case="1024"), stack.settings())
+
+
+def test_a_change_from_an_unset_setting_shows_the_default_of_the_drivers_program(stack: FolderStack) -> None:
+    given = {"properties": {"linger.ms": 50, "batch.size": 2_000_000}, "previous_properties": {"linger.ms": 5}}
+    for driver, default in (("producer", "16,384"), ("librdkafka", "1,000,000")):
+        settings = activate(FolderStore(stack.folder), driver, "1024b", driver=driver, **given)
+        assert f"  Changed: batch.size {default} -> 2,000,000, linger.ms 5 -> 50." in moved_text([settings])
+
+
+def test_active_settings_of_librdkafka_are_verified_by_what_batches_show(stack: FolderStack) -> None:
+    settings, request = stack.settings(), VerifyRequest(topic="orders", active="librdkafka")
+    activate(
+        FolderStore(stack.folder),
+        "librdkafka",
+        "1024b",
+        driver="librdkafka",
+        properties={"acks": "all", "compression.type": "zstd", "queue.buffering.max.kbytes": 4096},
+        previous_properties={"linger.ms": 50, "enable.idempotence": True},
+    )
+    unset = {"batch.size": 1_000_000, "compression.type": "none", "enable.idempotence": False}
+    assert rollout_of(request, settings) == Rollout(
+        "study librdkafka, version 1",
+        {**unset, "compression.type": "zstd", "linger.ms": 5},
+        {**unset, "enable.idempotence": True, "linger.ms": 50},
+        why_no_depth="librdkafka fills batches by its own rules",
+    )
+    activate(FolderStore(stack.folder), "ingest", "1m", driver="ingestion")
+    with pytest.raises(BadInputError, match="study ingest has driver ingestion, expected producer or librdkafka"):
+        rollout_of(request.model_copy(update={"active": "ingest"}), settings)

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.comparability import differences_of_campaigns
 from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.sent_text import delete_unless_kept, sent_text
 from kafka_pareto.drivers.common.systems import ClusterSystem
 from kafka_pareto.errors import BadInputError, ConsentError, PlanError
 from kafka_pareto.steps import design
@@ -40,6 +43,27 @@ def test_a_campaign_resumes_only_with_the_same_text(tmp_path: Path):
     with pytest.raises(BadInputError, match=r"another text in workload\.payload\.file"):
         design.run(store, STUDY, "c1", ClusterSystem(FakeCluster()), "another text")
     assert store.get(KEYS.payload()) == b"one text"
+
+
+def test_records_that_are_not_kept_are_deleted_at_the_end_and_restored_to_resume(tmp_path: Path):
+    store, system = FolderStore(tmp_path), ClusterSystem(FakeCluster())
+    study = STUDY.model_copy(update={"workload": STUDY.workload.model_copy(update={"keep_sample": False})})
+    design.run(store, study, "c1", system, "secret records")
+    design.run(store, STUDY, "c2", system, "secret records")
+    campaign, kept = Campaign.at(store, KEYS), Campaign.at(store, CampaignKeys(STUDY.name, "c2"))
+
+    for each in (campaign, campaign, kept):
+        delete_unless_kept(each)
+
+    assert not [path for path in tmp_path.rglob("c1/**/*") if path.is_file() and b"secret" in path.read_bytes()]
+    assert sent_text(kept) == "secret records"
+    with pytest.raises(BadInputError, match=rf"{KEYS.prefix}: its records were deleted when it ended \(workload.keep"):
+        sent_text(campaign)
+    assert differences_of_campaigns(campaign, kept) == []
+    with pytest.raises(BadInputError, match=r"another text in workload\.payload\.file"):
+        design.run(store, study, "c1", system, "other records")
+    design.run(store, study, "c1", system, "secret records")
+    assert sent_text(campaign) == "secret records"
 
 
 def test_a_study_that_names_no_file_has_no_text(tmp_path: Path):

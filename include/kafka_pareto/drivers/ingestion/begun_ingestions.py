@@ -22,6 +22,10 @@ class BegunIngestion(Record):
     """The file of an interrupted ingestion; only this file may resume it, into the same partitions.
 
     Attributes:
+        key: Columns of the records' keys, separated by commas; empty if keys are positions in the file.
+        value_schema: The given schema of the values; empty for types from the first row.
+        registry: The schema registry's address; empty without one.
+        schema_id: The ID of the Avro schema in it; None without one.
         partitions: Of the topic; None in a file of an earlier release.
         max_message_bytes: Of the topic at the beginning, so the same rows stay too large. None if unreadable.
         from_offsets: By partition, the topic's end before the ingestion; empty if it held no records.
@@ -36,6 +40,10 @@ class BegunIngestion(Record):
     cluster_id: str
     delimiter: str
     encoding: str = "bytes"
+    key: str = ""
+    value_schema: str = ""
+    registry: str = ""
+    schema_id: int | None = None
     partitions: int | None = None
     max_message_bytes: int | None = None
     from_offsets: tuple[int, ...] = ()

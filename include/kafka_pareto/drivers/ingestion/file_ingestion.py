@@ -12,6 +12,7 @@ from pathlib import Path
 from kafka_pareto.drivers.ingestion.begun_ingestions import BegunIngestion, BegunIngestions, file_digest
 from kafka_pareto.drivers.ingestion.load import CheckRequest, IngestionLoad, IngestionRequest, most_row_bytes
 from kafka_pareto.drivers.ingestion.output import CheckOutput, IngestionOutput
+from kafka_pareto.drivers.ingestion.schema_registry import SchemaRegistry
 from kafka_pareto.errors import BadInputError, ClusterError, LoadToolError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue
@@ -43,7 +44,11 @@ class FileToSend:
     """A file and its destination.
 
     Attributes:
-        encoding: How rows become values: `bytes` unchanged, `latin_1` from ISO 8859-1 to UTF-8, `json` as objects.
+        encoding: How rows become values: `bytes` unchanged, `latin_1` from ISO 8859-1 to UTF-8, `json` as objects,
+            `avro` as records.
+        key: Columns of the record's key, separated by commas; empty for the row's position in the file.
+        schema: A file with the Avro or JSON schema of the values; None for types from the first row.
+        registry: Where an Avro schema is registered as `<topic>-value`; None for values without a schema ID.
         partitions: Of a new topic; None for those of an existing one, else 12.
         most_mib_s: Limit for reading the file, and the topic afterwards; 0 for none.
         name: The user's, if the file is a converted copy.
@@ -55,11 +60,30 @@ class FileToSend:
     topic: str
     delimiter: str = ","
     encoding: str = "bytes"
+    key: str = ""
+    schema: Path | None = None
+    registry: SchemaRegistry | None = None
     partitions: int | None = None
     most_mib_s: float = 0.0
     name: str = ""
     appends: bool = False
     most_bytes: float = math.inf
+
+    def value_schema(self) -> str:
+        """Return the text of the given schema; empty without one.
+
+        Raises:
+            BadInputError: If its file cannot be read.
+        """
+        if self.schema is None:
+            return ""
+        try:
+            text = self.schema.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadInputError(f"{self.schema}: cannot be read as a schema: {error}") from error
+        if not text.strip():
+            raise BadInputError(f"{self.schema}: is empty, expected a schema")
+        return text
 
 
 @dataclass(frozen=True)
@@ -95,18 +119,21 @@ class FileIngestion:
             follow: Called with the bytes of the file compared with the one first sent, and the total.
 
         Raises:
-            BadInputError: If the file is unreadable, not a CSV in its encoding, or differs from the one first sent; or
-                if the topic has other partitions or foreign records.
-            ClusterError: If the cluster does not answer.
+            BadInputError: If the file is unreadable, not a CSV in its encoding, or differs from the one first sent; if
+                the topic has other partitions or foreign records; or if the registry refuses the schema.
+            ClusterError: If the cluster or the registry does not answer.
         """
         description = self._cluster.describe()
         size, digest = file_digest(wanted.file, follow)
         known = self._begun.known(description.cluster_id, wanted.topic)
-        is_same = known is not None and (known.sha256, known.delimiter, known.encoding) == (
-            digest,
-            wanted.delimiter,
-            wanted.encoding,
-        )
+        form = {
+            "delimiter": wanted.delimiter,
+            "encoding": wanted.encoding,
+            "key": wanted.key,
+            "value_schema": wanted.value_schema(),
+            "registry": wanted.registry.url if wanted.registry else "",
+        }
+        is_same = known is not None and known.sha256 == digest and known.model_dump(include=set(form)) == form
         if known is None or (known.is_done and wanted.appends and not is_same):
             begun = BegunIngestion(
                 file=wanted.name or str(wanted.file.resolve()),
@@ -114,12 +141,16 @@ class FileIngestion:
                 bytes=size,
                 topic=wanted.topic,
                 cluster_id=description.cluster_id,
-                delimiter=wanted.delimiter,
-                encoding=wanted.encoding,
+                **form,
             )
-            self._tool.check(replace(_check_of(wanted), opens_only=True))
+            checked = self._tool.check(replace(_check_of(wanted), opens_only=True))
             self._require_below_limit(wanted)
-            partitions = self._make_topics(begun, wanted, min(len(description.brokers), _MOST_REPLICAS))
+            found = self._require_fitting_topics(begun, wanted)
+            if wanted.registry is not None and checked.avro_schema is not None:
+                schema_id = wanted.registry.register(f"{wanted.topic}-value", checked.avro_schema)
+                begun = begun.model_copy(update={"schema_id": schema_id})
+            partitions = found or wanted.partitions or DEFAULT_PARTITIONS
+            self._make_topics(begun, partitions, min(len(description.brokers), _MOST_REPLICAS))
             limit = self._max_message_bytes(wanted.topic)
             begun = begun.model_copy(update={"partitions": partitions, "max_message_bytes": limit})
             if wanted.appends:
@@ -133,9 +164,9 @@ class FileIngestion:
             )
         if not is_same:
             raise BadInputError(
-                f"{wanted.file}: topic {wanted.topic} was begun with {known.file} of {known.bytes:,} bytes, but this "
-                "file, delimiter or encoding differs, or the file has changed since; resume with the first "
-                "file, or use another topic"
+                f"{wanted.file}: topic {wanted.topic} was begun with {known.file} of {known.bytes:,} bytes, but the "
+                "file, DELIMITER, ENCODING, VALUES, SCHEMA, REGISTRY or KEY has changed since; resume with the "
+                "original ones, or use another topic"
             )
         self._require_same_partitions(known, wanted)
         self._wait_until_settled(known)
@@ -165,6 +196,9 @@ class FileIngestion:
             encoding=wanted.encoding,
             path="batches",
             is_resumable=True,
+            key=wanted.key,
+            schema=wanted.schema,
+            schema_id=begun.schema_id,
             most_mib_s=wanted.most_mib_s,
             from_offsets=begun.from_offsets,
             malformed_from_offset=begun.malformed_from_offset,
@@ -175,7 +209,7 @@ class FileIngestion:
             raise kind(f"{wanted.file}: {output.failure}")
         held = self._tool.check(
             replace(
-                _check_of(wanted),
+                _check_of(wanted, begun.schema_id),
                 topic=wanted.topic,
                 most_row_bytes=most_row_bytes(request.properties),
                 most_mib_s=wanted.most_mib_s,
@@ -208,8 +242,8 @@ class FileIngestion:
             return f"delete the file {place} and send to another topic"
         return f"delete the topics {begun.topic} and {begun.malformed_topic} and the file {place}, and start again"
 
-    def _make_topics(self, begun: BegunIngestion, wanted: FileToSend, replicas: int) -> int:
-        """Create both topics, or find them empty unless they may hold records; return the partitions for rows."""
+    def _require_fitting_topics(self, begun: BegunIngestion, wanted: FileToSend) -> int:
+        """Require topics without records, unless they may hold some; return the partitions, 0 for a new topic."""
         for topic in () if wanted.appends else (begun.topic, begun.malformed_topic):
             if self._partitions_of(topic) and (held := self._cluster.end_offset(topic)):
                 raise BadInputError(
@@ -219,26 +253,41 @@ class FileIngestion:
                 )
         found = self._partitions_of(begun.topic)
         _require_as_asked(wanted, found)
-        if not found:
-            found = wanted.partitions or DEFAULT_PARTITIONS
-            self._cluster.create_topic(begun.topic, found, replicas)
-        self._cluster.create_topic(begun.malformed_topic, 1, replicas)
+        if found and (wanted.appends or wanted.key):
+            self._require_uncompacted(begun, wanted)
         return found
+
+    def _make_topics(self, begun: BegunIngestion, partitions: int, replicas: int) -> None:
+        """Create the topics that do not exist."""
+        self._cluster.create_topic(begun.topic, partitions, replicas)
+        self._cluster.create_topic(begun.malformed_topic, 1, replicas)
+
+    def _require_uncompacted(self, begun: BegunIngestion, wanted: FileToSend) -> None:
+        policy = self._topic_config(begun.topic, "cleanup.policy")
+        if policy is None and wanted.appends:
+            raise BadInputError(
+                f"topic {begun.topic}: APPEND=yes needs DescribeConfigs on it, to exclude that it is compacted"
+            )
+        if policy is None or "compact" not in policy:
+            return
+        if wanted.key:
+            raise BadInputError(
+                f"topic {begun.topic}: cleanup.policy={policy}: compaction may delete rows before they are read back; "
+                "set cleanup.policy=delete until all rows have arrived"
+            )
+        raise BadInputError(
+            f"topic {begun.topic}: cleanup.policy={policy}: keys are positions in a file, so compaction would "
+            "delete rows of other files; use another topic"
+        )
 
     def _ends(self, begun: BegunIngestion) -> dict[str, object]:
         """Return where the ingestion's own records begin.
 
         Raises:
-            BadInputError: If the topic's end moves, it is compacted, or rows cannot be told from others' there.
+            BadInputError: If the topic's end moves, or rows cannot be told from others' there.
         """
         if len(self._cluster.end_offsets(begun.malformed_topic)) > 1:
             raise BadInputError(f"topic {begun.malformed_topic}: must have one partition; use another topic")
-        policy = self._cluster.topic_configs(begun.topic, ["cleanup.policy"]).get("cleanup.policy") or ""
-        if "compact" in policy:
-            raise BadInputError(
-                f"topic {begun.topic}: cleanup.policy={policy}: keys are positions in a file, so compaction would "
-                "delete rows of other files; use another topic"
-            )
         before = self._cluster.end_offsets(begun.topic)
         time.sleep(_STAYS_FOR_S)
         ends = self._cluster.end_offsets(begun.topic)
@@ -248,13 +297,15 @@ class FileIngestion:
 
     def _require_below_limit(self, wanted: FileToSend) -> None:
         """Refuse values that are larger than the limit in total; rows as they are were compared before."""
-        if wanted.encoding != "json" or math.isinf(wanted.most_bytes):
+        if wanted.encoding not in ("json", "avro") or math.isinf(wanted.most_bytes):
             return
-        found = self._tool.check(_check_of(wanted)).file
+        any_id = None if wanted.registry is None else 0
+        found = self._tool.check(_check_of(wanted, any_id)).file
         if found is not None and found.bytes > wanted.most_bytes:
+            form = "JSON" if wanted.encoding == "json" else "Avro"
             raise BadInputError(
-                f"{wanted.file}: {found.bytes / _GIB:.2f} GiB as JSON, above CEILING_GIB={wanted.most_bytes / _GIB:g}; "
-                "raise the ceiling"
+                f"{wanted.file}: {found.bytes / _GIB:.2f} GiB as {form}, above "
+                f"CEILING_GIB={wanted.most_bytes / _GIB:g}; raise the ceiling"
             )
 
     def _require_same_partitions(self, known: BegunIngestion, wanted: FileToSend) -> None:
@@ -278,13 +329,17 @@ class FileIngestion:
 
     def _max_message_bytes(self, topic: str) -> int | None:
         """Return the topic's batch size limit; None if this user may not ask."""
+        found = self._topic_config(topic, _TOPICS_LIMIT)
+        return None if found is None else int(found)
+
+    def _topic_config(self, topic: str, name: str) -> str | None:
+        """Return a setting of the topic; None if this user may not ask."""
         try:
-            found = self._cluster.topic_configs(topic, [_TOPICS_LIMIT]).get(_TOPICS_LIMIT)
+            return self._cluster.topic_configs(topic, [name]).get(name)
         except ClusterError as error:
             if "Authorization" not in error.kafka_error:
                 raise
             return None
-        return None if found is None else int(found)
 
     def _wait_until_settled(self, known: BegunIngestion) -> None:
         """Wait until all replicas are in sync, and both topics' ends stay unchanged for seconds.
@@ -327,8 +382,16 @@ def properties_of(begun: BegunIngestion, most_mib_s: float = 0.0) -> dict[str, P
     return found
 
 
-def _check_of(wanted: FileToSend) -> CheckRequest:
-    return CheckRequest(_LONGEST_S, file=wanted.file, delimiter=wanted.delimiter, encoding=wanted.encoding)
+def _check_of(wanted: FileToSend, schema_id: int | None = None) -> CheckRequest:
+    return CheckRequest(
+        _LONGEST_S,
+        file=wanted.file,
+        delimiter=wanted.delimiter,
+        encoding=wanted.encoding,
+        key=wanted.key,
+        schema=wanted.schema,
+        schema_id=schema_id,
+    )
 
 
 def _require_as_asked(wanted: FileToSend, found: int) -> None:

@@ -23,7 +23,7 @@ _MIB = 1 << 20
 _CHECK_HEAP_MIB = 512
 _BESIDE_BUFFERS_MIB = 384
 _Output = TypeVar("_Output")
-_BESIDE_ROW_BYTES = 128  # per request: batch header, record header and key
+_BESIDE_ROW_BYTES = 128  # per request: the headers of batch and record, and the row's offset
 
 
 def most_row_bytes(properties: Mapping[str, PropertyValue]) -> int:
@@ -44,7 +44,10 @@ class IngestionRequest:
         senders: Threads that check, encode and send rows, such as `fork_join_4`.
         path: `producer` for the client's `send()`, `batches` for record batches built from the rows.
         producers: Per process; each sends a range of the file, as does each process.
-        is_resumable: Keep each row's position in its key, and send only what the topic lacks.
+        is_resumable: Keep each row's position in its record, and send only what the topic lacks.
+        key: Columns of the record's key, separated by commas; empty for none.
+        schema: A file with an Avro or a JSON schema of the values; None for types from the first row.
+        schema_id: The Avro schema's ID in a registry, which precedes each value; None without one.
         most_mib_s: Read limit per second; 0 for none.
         warmup_file: Sent first by each process to `warmup_topic`; None for no warm-up.
         meeting: An empty folder where several processes wait for each other before they begin.
@@ -65,6 +68,9 @@ class IngestionRequest:
     processes: int = 1
     process: int = 0
     is_resumable: bool = False
+    key: str = ""
+    schema: Path | None = None
+    schema_id: int | None = None
     tolerated_fraction: float = 0.001
     most_mib_s: float = 0.0
     warmup_file: Path | None = None
@@ -93,6 +99,7 @@ class IngestionRequest:
         options += ["--process", str(self.process), "--tolerated-fraction", str(self.tolerated_fraction)]
         options += ["--most-row-bytes", str(most_row_bytes(self.properties))]
         options += ["--max-mib-s", str(self.most_mib_s), *(["--resumable"] if self.is_resumable else [])]
+        options += _form_options(self)
         options += ["--meeting", str(self.meeting)] if self.meeting else []
         options += ["--from-offsets", _listed(self.from_offsets)] if self.from_offsets else []
         options += ["--malformed-from-offset", str(self.malformed_from_offset)]
@@ -106,6 +113,8 @@ class CheckRequest:
     """A request to the check: a file, a topic, or both.
 
     Attributes:
+        key: Columns of the record's key, separated by commas; empty to ignore keys.
+        schema: As in the request to the sender, like `schema_id`.
         most_row_bytes: As `most_row_bytes` computes it for the sender.
         opens_only: Read only the file's first rows, without a result.
         most_mib_s: Read limit for the topic per second; 0 for none.
@@ -117,6 +126,9 @@ class CheckRequest:
     topic: str = ""
     delimiter: str = ","
     encoding: str = "bytes"
+    key: str = ""
+    schema: Path | None = None
+    schema_id: int | None = None
     most_row_bytes: int = MOST_ROW_BYTES
     opens_only: bool = False
     most_mib_s: float = 0.0
@@ -131,6 +143,7 @@ class CheckRequest:
         """List the check's own options."""
         options = ["--delimiter", self.delimiter, "--encoding", self.encoding]
         options += ["--most-row-bytes", str(self.most_row_bytes), "--max-mib-s", str(self.most_mib_s)]
+        options += _form_options(self)
         options += ["--open-only"] if self.opens_only else []
         options += ["--from-offsets", _listed(self.from_offsets)] if self.from_offsets else []
         options += ["--file", str(self.file)] if self.file else []
@@ -222,6 +235,13 @@ class IngestionLoad:
         """
         options = ["--file", str(request.file), "--rows", str(request.rows), "--seed", str(request.seed)]
         self._process.run(BOOKS_CLASS, options, request, None, lambda ended: _Printed(None, ended.complaint))
+
+
+def _form_options(request: IngestionRequest | CheckRequest) -> list[str]:
+    """List the options on keys and values."""
+    options = [f"--key={request.key}"] if request.key else []
+    options += ["--schema", str(request.schema)] if request.schema else []
+    return options + (["--schema-id", str(request.schema_id)] if request.schema_id is not None else [])
 
 
 def _listed(offsets: Sequence[int]) -> str:

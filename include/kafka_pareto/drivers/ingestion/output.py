@@ -87,7 +87,12 @@ class RowsFound(ToolOutput):
 
 
 class CheckOutput(ToolOutput):
-    """The check's output for a file and a topic, as requested."""
+    """The check's output for a file and a topic, as requested.
 
+    Attributes:
+        avro_schema: The schema of the file's values; None for other encodings.
+    """
+
+    avro_schema: str | None = None
     file: RowsFound | None = None
     topic: RowsFound | None = None

@@ -17,6 +17,7 @@ from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.brokers.own_folder import own_folder
 from kafka_pareto.brokers.processes import Opened
 from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.sent_text import sent_text
 from kafka_pareto.drivers.common.cluster_access import LEASE_WAIT_S, machine_lease
 from kafka_pareto.drivers.common.systems import fingerprint_of_own
 from kafka_pareto.drivers.log_pipeline.collector_pair import CollectorPair, CollectorSettings
@@ -272,7 +273,7 @@ def replayed_log(campaign: Campaign, study: LogPipelineStudy, file: Path) -> Rep
     """Write the due times of the campaign's log; return None if the study replays no log."""
     if study.replay is None:
         return None
-    found = read_log(campaign.store.get(campaign.keys.payload()).decode())
+    found = read_log(sent_text(campaign))
     due = due_requests(found, study.replay.times)
     seconds = study.protocol.seconds
     sent = sum(due_s < seconds for due_s, _ in due)

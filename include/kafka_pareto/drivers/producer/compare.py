@@ -77,10 +77,12 @@ _PROTOCOL = ProducerProtocol(
 class ComparedWorkload(SentTopic):
     """Adds the file of the payload `sample`: a topic's own records, as `kafka-pareto audit --study-folder` writes them.
 
-    It lies in or below the study's folder; `record.size` must be its records' mean size.
+    It lies in or below the study's folder; `record.size` must be its records' mean size. The store keeps a copy; with
+    `keep_sample: false` only until the campaign has ended.
     """
 
     sample: FileBesideStudy | None = None
+    keep_sample: bool = True
 
 
 # The kind comes first: its methods for brokers override the common ones.
@@ -138,6 +140,11 @@ class CompareProducer(Compare, ProducerStudy):
     def text_key(self) -> str:
         """Return the key that holds the name of `text_file`."""
         return "workload.sample"
+
+    @property
+    def keeps_text(self) -> bool:
+        """Return whether the sampled records stay in the store after the campaign's end."""
+        return self.workload.keep_sample
 
     def fault_of_text(self, text: str) -> str:
         """Return why the sampled records cannot be sent; empty if they can."""

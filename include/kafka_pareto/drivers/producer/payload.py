@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.sent_text import sent_text
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.workload import CompressiblePayload, Payload, PayloadFile, ProducerLoad, SampledPayload
 
@@ -123,7 +124,7 @@ class PayloadFiles:
     def _records(self, payload: PayloadFile | SampledPayload | CompressiblePayload, record_size_bytes: int) -> str:
         corpus = None
         if not isinstance(payload, CompressiblePayload):
-            corpus = self._campaign.store.get(self._campaign.keys.payload()).decode()
+            corpus = sent_text(self._campaign)
             if isinstance(payload, SampledPayload):
                 return corpus
         rng = np.random.default_rng([self._campaign.study.seed, record_size_bytes])

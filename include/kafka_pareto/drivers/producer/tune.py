@@ -211,7 +211,7 @@ class TuneProducer(ProducerStudy, Tune):
         """
         parts = {
             "baseline": self.known.resolved(self.baseline),
-            "workload": self.workload.model_dump(),
+            "workload": self.workload.model_dump(exclude={"keep_sample"}),
             "protocol": self.protocol.of_a_repetition() | {"throughput_limit_mib_s": self.throughput_limit_mib_s()},
         }
         return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
@@ -228,6 +228,11 @@ class TuneProducer(ProducerStudy, Tune):
         """Return the key that holds the name of `text_file`."""
         is_sampled = isinstance(self.workload.payload, SampledPayload)
         return "workload.payload.sample" if is_sampled else super().text_key
+
+    @property
+    def keeps_text(self) -> bool:
+        """Return whether the text stays in the store after the campaign's end."""
+        return self.workload.keep_sample
 
     def fault_of_text(self, text: str) -> str:
         """Return why the text of `text_file` cannot be sent; empty if it can."""

@@ -36,6 +36,8 @@ import org.apache.kafka.common.record.internal.RecordBatch;
  * Reads the latest batches of topics and describes them, without a group, a commit or a write.
  *
  * <p>The request is one JSON object on stdin; each topic's description is one line on stdout, or its {@code error}.
+ * With a {@code history} above 1, a topic has a line per sample, oldest first: the time of its records is divided into
+ * that many equal periods, and a sample is read at the end of each.
  */
 public final class TopicAudit {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -51,6 +53,7 @@ public final class TopicAudit {
     private final TopicSample.Limits limits;
     private final JsonNode whatIfs;
     private final Path sampleFile;
+    private final int history;
 
     private TopicAudit(Admin admin, BatchReader reader, JsonNode request) {
         this.admin = admin;
@@ -58,6 +61,7 @@ public final class TopicAudit {
         limits = new TopicSample.Limits(request.get("records").asLong(), request.get("bytes").asLong(),
                 request.get("seconds").asDouble());
         whatIfs = request.get("what_if");
+        history = request.get("history").asInt();
         sampleFile = request.hasNonNull("sample_file") ? Path.of(request.get("sample_file").asText()) : null;
     }
 
@@ -72,7 +76,7 @@ public final class TopicAudit {
             List<String> topics = audit.topics(request.get("topics"));
             answers.println(JSON.writeValueAsString(Map.of("topics", topics)));
             for (String topic : topics) {
-                answers.println(JSON.writeValueAsString(audit.describedOrError(topic)));
+                audit.describe(topic, answers);
             }
         }
     }
@@ -88,23 +92,27 @@ public final class TopicAudit {
         return topics;
     }
 
-    private ObjectNode describedOrError(String topic) throws Exception {
+    private void describe(String name, PrintStream answers) throws Exception {
         try {
-            return described(topic);
+            TopicDescription topic = admin.describeTopics(
+                    List.of(name), new DescribeTopicsOptions().timeoutMs(TIMEOUT_MS)).allTopicNames().get().get(name);
+            long sinceMs = 0;
+            for (long timeMs : TopicSample.times(admin, topic, history)) {
+                answers.println(JSON.writeValueAsString(described(topic, sinceMs, timeMs)));
+                sinceMs = timeMs;
+            }
         } catch (Exception | OutOfMemoryError failure) { // the other topics are still read
             Throwable cause = failure instanceof ExecutionException ? failure.getCause() : failure;
-            return JSON.createObjectNode().put("topic", topic)
-                    .put("error", cause.getClass().getSimpleName() + ": " + cause.getMessage());
+            answers.println(JSON.writeValueAsString(JSON.createObjectNode().put("topic", name)
+                    .put("error", cause.getClass().getSimpleName() + ": " + cause.getMessage())));
         }
     }
 
-    private ObjectNode described(String name) throws Exception {
-        TopicDescription topic = admin.describeTopics(
-                List.of(name), new DescribeTopicsOptions().timeoutMs(TIMEOUT_MS)).allTopicNames().get().get(name);
-        TopicSample sample = TopicSample.read(admin, reader, topic, limits);
-        Config settings = settings(name);
+    private ObjectNode described(TopicDescription topic, long sinceMs, long timeMs) throws Exception {
+        TopicSample sample = TopicSample.read(admin, reader, topic, limits, sinceMs, timeMs);
+        Config settings = settings(topic.name());
         String compressionType = value(settings, "compression.type");
-        ObjectNode found = JSON.createObjectNode().put("topic", name).put("partitions", topic.partitions().size())
+        ObjectNode found = JSON.createObjectNode().put("topic", topic.name()).put("partitions", topic.partitions().size())
                 .put("replicas", topic.partitions().get(0).replicas().size())
                 .put("compression_type", compressionType)
                 .put("timestamp_type", value(settings, "message.timestamp.type"))

@@ -22,7 +22,7 @@ import org.apache.kafka.common.record.internal.RecordBatch;
 import org.apache.kafka.common.utils.BufferSupplier;
 
 /**
- * The batches at a topic's end: of all partitions, in one common period.
+ * The batches at a topic's end, or before an earlier time: of all partitions, in one common period.
  *
  * <p>A producer's batches of different partitions leave together, so only a common period shows what a producer did.
  *
@@ -37,6 +37,8 @@ record TopicSample(List<StoredBatch> batches, long readBytes, boolean isCut) {
     private static final double MAX_OVERSHOOT = 1.2;
     private static final double FITTING = 0.7;
     private static final int MAX_EMPTY_ANSWERS = 3;
+    /** The time of a sample at the topic's end. */
+    static final long LATEST = Long.MAX_VALUE;
 
     /**
      * Limits of a topic's sample.
@@ -47,30 +49,64 @@ record TopicSample(List<StoredBatch> batches, long readBytes, boolean isCut) {
     record Limits(long records, long bytes, double seconds) {}
 
     /**
-     * Read the latest records.
-     *
-     * <p>If they exceed the limit of bytes, as many as fit are read anew, since reading begins with the oldest.
+     * Return times that divide the period of a topic's records into equal parts, the last one {@link #LATEST}.
      *
      * @throws LeaderNotAvailableException if no partition has a leader
      */
-    static TopicSample read(Admin admin, BatchReader reader, TopicDescription topic, Limits limits) throws Exception {
-        if (readable(topic).isEmpty()) {
-            throw new LeaderNotAvailableException("no partition has a leader");
+    static List<Long> times(Admin admin, TopicDescription topic, int count) throws Exception {
+        List<Long> times = new ArrayList<>();
+        if (count > 1) {
+            List<TopicPartition> partitions = requireReadable(topic);
+            long first = answers(admin, partitions, OffsetSpec.forTimestamp(0)).values().stream()
+                    .mapToLong(ListOffsetsResultInfo::timestamp).filter(each -> each >= 0).min().orElse(0);
+            long period = newest(admin, partitions) - first;
+            for (int number = 1; number < count; number++) {
+                times.add(first + period * number / count);
+            }
         }
-        TopicSample first = read(admin, reader, topic, limits, limits.records());
+        times.add(LATEST);
+        return times;
+    }
+
+    private static long newest(Admin admin, List<TopicPartition> partitions) throws Exception {
+        return answers(admin, partitions, OffsetSpec.maxTimestamp()).values().stream()
+                .mapToLong(ListOffsetsResultInfo::timestamp).max().orElse(0);
+    }
+
+    /**
+     * Read the latest records of a period.
+     *
+     * <p>If they exceed the limit of bytes, as many as fit are read anew, since reading begins with the oldest.
+     *
+     * @param sinceMs the period's beginning, in milliseconds since 1970
+     * @param timeMs its end, or {@link #LATEST}
+     * @throws LeaderNotAvailableException if no partition has a leader
+     */
+    static TopicSample read(Admin admin, BatchReader reader, TopicDescription topic, Limits limits, long sinceMs, long timeMs)
+            throws Exception {
+        requireReadable(topic);
+        TopicSample first = read(admin, reader, topic, limits, sinceMs, timeMs, limits.records());
         long records = first.batches().stream().mapToLong(each -> each.records().size()).sum();
         if (!first.isCut() || records < 2) {
             return first;
         }
-        TopicSample latest = read(admin, reader, topic, limits, (long) (FITTING * records));
+        TopicSample latest = read(admin, reader, topic, limits, sinceMs, timeMs, (long) (FITTING * records));
         return new TopicSample(latest.batches(), first.readBytes() + latest.readBytes(), latest.isCut());
     }
 
     private static TopicSample read(
-            Admin admin, BatchReader reader, TopicDescription topic, Limits limits, long records) throws Exception {
+            Admin admin, BatchReader reader, TopicDescription topic, Limits limits, long sinceMs, long timeMs,
+            long records) throws Exception {
         long untilNs = System.nanoTime() + (long) (limits.seconds() * 1e9);
+        Map<TopicPartition, Long> begins = offsets(admin, readable(topic), OffsetSpec.earliest());
         Map<TopicPartition, Long> ends = offsets(admin, readable(topic), OffsetSpec.latest());
-        Map<TopicPartition, Long> left = startOf(admin, readable(topic), ends, records);
+        if (sinceMs > 0) {
+            begins = since(admin, sinceMs, begins, ends);
+        }
+        if (timeMs != LATEST) {
+            ends = since(admin, timeMs, begins, ends);
+        }
+        Map<TopicPartition, Long> left = startOf(admin, begins, ends, timeMs, records);
         int partitionBytes = (int) Math.max(MIN_FETCH_BYTES,
                 Math.min(limits.bytes() / Math.max(left.size(), 1), MAX_FETCH_BYTES));
         Map<TopicPartition, Long> lastTimestamps = new HashMap<>();
@@ -116,13 +152,11 @@ record TopicSample(List<StoredBatch> batches, long readBytes, boolean isCut) {
      * records; the beginnings if there are fewer. Empty partitions are omitted.
      */
     private static Map<TopicPartition, Long> startOf(
-            Admin admin, List<TopicPartition> partitions, Map<TopicPartition, Long> ends, long records)
+            Admin admin, Map<TopicPartition, Long> begins, Map<TopicPartition, Long> ends, long timeMs, long records)
             throws Exception {
-        Map<TopicPartition, Long> begins = offsets(admin, partitions, OffsetSpec.earliest());
         Map<TopicPartition, Long> start = begins;
         if (count(begins, ends) > records) {
-            long newest = answers(admin, partitions, OffsetSpec.maxTimestamp()).values().stream()
-                    .mapToLong(ListOffsetsResultInfo::timestamp).max().orElse(0);
+            long newest = timeMs == LATEST ? newest(admin, List.copyOf(begins.keySet())) : timeMs;
             long back = 1;
             start = since(admin, newest - back, begins, ends);
             while (count(start, ends) < records && back < newest) {
@@ -155,6 +189,13 @@ record TopicSample(List<StoredBatch> batches, long readBytes, boolean isCut) {
         found.replaceAll((partition, offset) -> offset < 0 ? ends.get(partition)
                 : Math.max(offset, begins.get(partition)));
         return found;
+    }
+
+    private static List<TopicPartition> requireReadable(TopicDescription topic) {
+        if (readable(topic).isEmpty()) {
+            throw new LeaderNotAvailableException("no partition has a leader");
+        }
+        return readable(topic);
     }
 
     /** Return the partitions that have a leader. */

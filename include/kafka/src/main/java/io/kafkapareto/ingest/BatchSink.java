@@ -4,7 +4,9 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Properties;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.compress.Compression;
@@ -13,7 +15,7 @@ import org.apache.kafka.common.record.internal.RecordBatch;
 import org.apache.kafka.common.utils.Time;
 
 /**
- * Build record batches from rows and send them, one partition after another. For one thread.
+ * Build record batches from rows and send them. For one thread.
  *
  * <p>Batches are sent when full; linger.ms has no effect.
  */
@@ -23,25 +25,41 @@ final class BatchSink implements RowSink {
 
     private final BufferPool buffers;
     private final BatchSender sender;
-    private final RecordBatchBuilder builder;
+    /** One for all partitions, or one for each. */
+    private final List<OpenBatch> open;
     private final int[] sequences;
     private volatile String closedReason = "";
     private long number;
-    private int partition = -1;
-    private long rowBytes;
     private long uncompressedBytes;
 
-    BatchSink(Properties properties, String topic) throws IOException {
-        this(properties, topic, Time.SYSTEM);
+    /** {@code areKeyed}: consecutive rows go to different partitions, so each partition has an open batch. */
+    BatchSink(Properties properties, String topic, boolean areKeyed) throws IOException {
+        this(properties, topic, areKeyed, Time.SYSTEM);
     }
 
-    BatchSink(Properties properties, String topic, Time time) throws IOException {
+    BatchSink(Properties properties, String topic, boolean areKeyed, Time time) throws IOException {
         ProducerConfig config = new ProducerConfig(properties);
         int batchBytes = config.getInt(ProducerConfig.BATCH_SIZE_CONFIG);
-        buffers = new BufferPool(batchBytes + CODEC_BYTES, config.getLong(ProducerConfig.BUFFER_MEMORY_CONFIG));
-        builder = new RecordBatchBuilder(compressionOf(config), batchBytes);
+        long memoryBytes = config.getLong(ProducerConfig.BUFFER_MEMORY_CONFIG);
+        buffers = new BufferPool(batchBytes + CODEC_BYTES, memoryBytes);
         sender = new BatchSender(properties, topic, buffers, time);
         sequences = new int[sender.partitions()];
+        int batches = areKeyed ? sequences.length : 1;
+        int openBytes = areKeyed ? (int) Math.min(batchBytes, memoryBytes / batches) : batchBytes;
+        Compression compression = compressionOf(config);
+        open = IntStream.range(0, batches)
+                .mapToObj(each -> new OpenBatch(new RecordBatchBuilder(compression, openBytes))).toList();
+    }
+
+    /** A batch that still takes rows. */
+    private static final class OpenBatch {
+        private final RecordBatchBuilder builder;
+        private int partition = -1;
+        private long rowBytes;
+
+        OpenBatch(RecordBatchBuilder builder) {
+            this.builder = builder;
+        }
     }
 
     private static Compression compressionOf(ProducerConfig config) {
@@ -55,19 +73,21 @@ final class BatchSink implements RowSink {
     }
 
     @Override
-    public void send(byte[] array, int from, int to, byte[] key, int wanted) {
+    public void send(byte[] array, int from, int to, byte[] key, byte[] rowOffset, int wanted) {
+        OpenBatch batch = open.get(open.size() == 1 ? 0 : wanted);
         int keyBytes = key == null ? 0 : key.length;
-        if (!builder.hasRoomFor(keyBytes, to - from) || wanted >= 0 && wanted != partition) {
-            handOver();
+        if (!batch.builder.hasRoomFor(keyBytes, to - from) || wanted >= 0 && wanted != batch.partition) {
+            handOver(batch);
         }
-        if (builder.isEmpty()) {
-            partition = wanted >= 0 ? wanted : (partition + 1) % sequences.length;
+        if (batch.builder.isEmpty()) {
+            batch.partition = wanted >= 0 ? wanted : (batch.partition + 1) % sequences.length;
         }
-        builder.add(array, from, to, key);
-        rowBytes += keyBytes + to - from;
+        batch.builder.add(array, from, to, key, rowOffset);
+        batch.rowBytes += keyBytes + to - from;
     }
 
-    private void handOver() {
+    private void handOver(OpenBatch batch) {
+        RecordBatchBuilder builder = batch.builder;
         if (builder.isEmpty()) {
             return;
         }
@@ -82,10 +102,10 @@ final class BatchSink implements RowSink {
             uncompressedBytes += builder.filledBytes() + DefaultRecordBatch.RECORD_BATCH_OVERHEAD;
             ByteBuffer written = builder.finish(
                     buffer, System.currentTimeMillis(), identity.id(), identity.epoch(),
-                    identity.isIdempotent() ? sequences[partition] : RecordBatch.NO_SEQUENCE);
-            sequences[partition] = DefaultRecordBatch.incrementSequence(sequences[partition], rows);
-            sender.send(number++, partition, written, rows, rowBytes);
-            rowBytes = 0;
+                    identity.isIdempotent() ? sequences[batch.partition] : RecordBatch.NO_SEQUENCE);
+            sequences[batch.partition] = DefaultRecordBatch.incrementSequence(sequences[batch.partition], rows);
+            sender.send(number++, batch.partition, written, rows, batch.rowBytes);
+            batch.rowBytes = 0;
         } catch (InterruptedException error) {
             closedReason = "the reader was interrupted";
             Thread.currentThread().interrupt();
@@ -94,7 +114,7 @@ final class BatchSink implements RowSink {
 
     @Override
     public void flush() {
-        handOver();
+        open.forEach(this::handOver);
         try {
             sender.flush();
         } catch (InterruptedException error) {

@@ -4,8 +4,12 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.apache.avro.Schema;
 
 /**
  * A CSV file whose first row is its header.
@@ -15,9 +19,11 @@ import java.util.regex.Pattern;
  * @param encoding how rows become values: {@code bytes} unchanged, {@code latin_1} as UTF-8, {@code avro} or {@code json}
  * @param mostRowBytes the size of the largest row that fits a request
  * @param rows the range after the header
+ * @param encoders makes encoders of rows; null if rows are sent unchanged
  */
 record CsvFile(
-        byte[] header, byte[] firstRow, int fields, byte delimiter, String encoding, int mostRowBytes, FileRange rows) {
+        byte[] header, byte[] firstRow, int fields, byte delimiter, String encoding, int mostRowBytes, FileRange rows,
+        Supplier<RowEncoder> encoders) {
     private static final String LATIN_1 = "latin_1";
     private static final String OTHER_DELIMITERS = ",;\t|";
     private static final Pattern SEPARATOR_LINE = Pattern.compile("\"?(?i:sep)=(\t|[\\x20-\\x7e&&[^\"]])\"?");
@@ -63,7 +69,7 @@ record CsvFile(
         try (LineScanner lines = scanner(text, delimiter)) {
             byte[] header = nextRow(lines) ? lines.copy() : new byte[0];
             int fields = Fields.of(header, 0, header.length, delimiter).size();
-            CsvFile found = new CsvFile(header, null, fields, delimiter, encoding, mostRowBytes, text);
+            CsvFile found = new CsvFile(header, null, fields, delimiter, encoding, mostRowBytes, text, null);
             long linesBefore = text.linesBefore();
             long headerLine = linesBefore + lines.line() + 1;
             found.requireHeader(headerLine);
@@ -71,7 +77,7 @@ record CsvFile(
             if (rows.bytes() == 0 || lines.isBlank() && !nextRow(lines)) {
                 throw new Refused(text.file() + ": has a header but no rows");
             }
-            found = new CsvFile(header, lines.copy(), fields, delimiter, encoding, mostRowBytes, rows);
+            found = new CsvFile(header, lines.copy(), fields, delimiter, encoding, mostRowBytes, rows, null).with("", -1);
             found.probe(lines, linesBefore, headerLine);
             return found;
         }
@@ -155,14 +161,98 @@ record CsvFile(
         return new RowCheck(delimiter, fields, mostRowBytes, !encoding.equals(LATIN_1));
     }
 
+    /**
+     * Return the columns with these names, counted from 0.
+     *
+     * @param names separated by commas, quoted as in a CSV file; empty for no column
+     * @throws Refused naming a column that the header lacks or repeats
+     */
+    int[] columnsOf(String names) throws Refused {
+        byte[] bytes = names.getBytes(StandardCharsets.UTF_8);
+        List<String> wanted = names.isEmpty() ? List.of() : Fields.of(bytes, 0, bytes.length, (byte) ',');
+        int[] columns = new int[wanted.size()];
+        for (int number = 0; number < columns.length; number++) {
+            columns[number] = columnOf(wanted.get(number).strip());
+        }
+        if (Arrays.stream(columns).distinct().count() < columns.length) {
+            throw new Refused("the key's columns " + names + ": one is named twice");
+        }
+        return columns;
+    }
+
+    private int columnOf(String name) throws Refused {
+        List<String> names = names().stream().map(String::strip).toList();
+        int column = names.indexOf(name);
+        if (column < 0) {
+            throw new Refused(rows.file() + ": has no column '" + name + "' for the key; its columns: "
+                    + String.join(", ", names));
+        }
+        if (column != names.lastIndexOf(name)) {
+            throw new Refused(rows.file() + ": has two columns '" + name + "'; the key needs a unique name");
+        }
+        return column;
+    }
+
+    /** Return the encoder of keys, for one thread: a column's text, or a JSON object of several texts; null for none. */
+    RowEncoder newKeyEncoder(int[] columns) {
+        return switch (columns.length) {
+            case 0 -> null;
+            case 1 -> new FieldKeys(columns[0], delimiter);
+            default -> {
+                List<TypedColumn> texts = JsonRows.inferredColumns(names(), List.of());
+                yield new JsonRows(Arrays.stream(columns).mapToObj(texts::get).toList(), delimiter);
+            }
+        };
+    }
+
     /** Return the encoder of rows, for one thread; null if rows are sent unchanged. */
     RowEncoder newEncoder() {
-        return switch (encoding) {
-            case "json" -> new JsonRows(header, firstRow, delimiter);
-            case "avro" -> new AvroRows(AvroRows.schemaOf(header, firstRow, delimiter), delimiter);
-            case LATIN_1 -> (array, from, to) ->
+        return encoders == null ? null : encoders.get();
+    }
+
+    /**
+     * Return the file with a schema of its values.
+     *
+     * @param schema an Avro or a JSON schema; empty for types from the first row
+     * @param schemaId an Avro schema's number in a registry, which precedes each value; -1 for none
+     * @throws Refused if values have no schema, or this one does not fit the file
+     */
+    CsvFile with(String schema, int schemaId) throws Refused {
+        Supplier<RowEncoder> found = switch (encoding) {
+            case "json" -> {
+                List<TypedColumn> columns = schema.isEmpty() ? JsonRows.inferredColumns(names(), firstValues())
+                        : JsonRows.columnsOf(schema, names());
+                yield () -> new JsonRows(columns, delimiter);
+            }
+            case "avro" -> {
+                Schema avro = avroSchema(schema);
+                List<TypedColumn> columns = AvroRows.columnsOf(avro, names());
+                yield () -> new AvroRows(avro, columns, delimiter, schemaId);
+            }
+            case LATIN_1 -> () -> (array, from, to) ->
                     new String(array, from, to - from, StandardCharsets.ISO_8859_1).getBytes(StandardCharsets.UTF_8);
             default -> null;
         };
+        if (!schema.isEmpty() && !encoding.equals("json") && !encoding.equals("avro")) {
+            throw new Refused("a schema needs values in Avro or JSON");
+        }
+        return new CsvFile(header, firstRow, fields, delimiter, encoding, mostRowBytes, rows, found);
+    }
+
+    /**
+     * Return this Avro schema, or that of the first row if it is empty.
+     *
+     * @throws Refused if it is not a schema of records
+     */
+    Schema avroSchema(String schema) throws Refused {
+        return schema.isEmpty() ? AvroRows.schemaOf(names(), firstValues()) : AvroRows.parsed(schema);
+    }
+
+    private List<String> names() {
+        return Fields.of(header, 0, header.length, delimiter);
+    }
+
+    private List<String> firstValues() {
+        return Fields.of(firstRow, 0, firstRow.length, delimiter);
     }
 }

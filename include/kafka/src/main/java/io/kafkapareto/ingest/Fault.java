@@ -8,7 +8,7 @@ enum Fault {
     QUOTE("unclosed quote, or text after the closing quote of a multi-line field"),
     NUL("contains a NUL character"),
     UTF8("not UTF-8"),
-    NUMBER("a numeric field does not contain a number"),
+    TYPE("a value does not match its column's type"),
     TOO_LARGE("larger than max.request.size");
 
     private final String reason;

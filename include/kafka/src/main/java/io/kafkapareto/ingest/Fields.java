@@ -22,7 +22,8 @@ final class Fields {
         return found;
     }
 
-    private static String text(byte[] row, int from, int to) {
+    /** Return the text of one field. */
+    static String text(byte[] row, int from, int to) {
         if (to - from < 2 || row[from] != '"' || row[to - 1] != '"') {
             return new String(row, from, to - from, StandardCharsets.UTF_8);
         }

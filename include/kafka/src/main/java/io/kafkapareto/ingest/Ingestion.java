@@ -24,7 +24,7 @@ import org.apache.kafka.clients.producer.ProducerConfig;
  * Send the rows of a CSV file to a topic, each as a record's value, and count every row's outcome.
  *
  * <p>Malformed rows go to a dead-letter topic. A {@code --resumable} ingestion resumes an earlier one of the same file:
- * its records' keys hold their rows' file offsets. The last line on stdout is one JSON object; {@code --progress} names
+ * its records hold their rows' file offsets, in the key, or in a header if columns of the row are the key. The last line on stdout is one JSON object; {@code --progress} names
  * a file for one line of progress, overwritten each second.
  *
  * <p>With {@code --warmup-file} the rows of another file are sent first, in the same way to a separate topic, so the
@@ -74,21 +74,24 @@ public final class Ingestion {
         boolean resumable = options.getBoolean("resumable");
         long[] from = IngestionOptions.fromOffsets(options);
         long[] malformedFrom = {options.getLong("malformed_from_offset")};
-        Partitioning partitioning = resumable ? new Partitioning(lastKeys(topic, from)) : null;
+        int[] keyColumns = file.columnsOf(options.getString("key"));
+        boolean areKeyed = keyColumns.length > 0;
+        Partitioning partitioning = resumable ? new Partitioning(lastRows(topic, from, areKeyed)) : null;
         String malformedTopic = topic + ".malformed";
-        long lastMalformed = resumable ? Arrays.stream(lastKeys(malformedTopic, malformedFrom)).max().orElse(-1) : -1;
+        long lastMalformed =
+                resumable ? Arrays.stream(lastRows(malformedTopic, malformedFrom, false)).max().orElse(-1) : -1;
         double tolerated = isWarmup ? Double.POSITIVE_INFINITY : options.getDouble("tolerated_fraction");
         try (MalformedRows malformed = new MalformedRows(
                 malformedTopic, properties, tolerated, resumable, lastMalformed, file.mostRowBytes())) {
             Job job = new Job(
                     file, RowReader.valueOf(options.getString("reader").toUpperCase(Locale.ROOT)),
-                    Senders.of(options.getString("senders")), partitioning, () -> lastKeys(topic, from), malformed,
-                    new ReadCounts());
+                    Senders.of(options.getString("senders")), partitioning, keyColumns,
+                    () -> lastRows(topic, from, areKeyed), malformed, new ReadCounts());
             return run(job, topic, rangesOf(file, partitioning, isWarmup), isWarmup);
         }
     }
 
-    private long[] lastKeys(String ofTopic, long[] from) throws IOException {
+    private long[] lastRows(String ofTopic, long[] from, boolean areKeyed) throws IOException {
         Properties client = new Properties();
         properties.forEach((name, value) -> {
             if (!ProducerConfig.configNames().contains((String) name)
@@ -96,7 +99,7 @@ public final class Ingestion {
                 client.put(name, value);
             }
         });
-        return Resumption.lastKeys(client, ofTopic, from);
+        return Resumption.lastRows(client, ofTopic, from, areKeyed);
     }
 
     /** Return each producer's share of this process's rows; in the warm-up each sends all rows. */
@@ -169,7 +172,8 @@ public final class Ingestion {
 
     private RowSink newSink(String topic) throws IOException {
         return options.getString("path").equals("batches")
-                ? new BatchSink(properties, topic) : new ProducerSink(properties, topic);
+                ? new BatchSink(properties, topic, !options.getString("key").isEmpty())
+                : new ProducerSink(properties, topic);
     }
 
     private static long acknowledgedRows(List<Instance> instances) {

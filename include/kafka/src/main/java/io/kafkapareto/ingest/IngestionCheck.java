@@ -40,8 +40,12 @@ public final class IngestionCheck {
         ObjectNode found = JSON.createObjectNode();
         if (options.getString("file") != null) {
             CsvFile file = IngestionOptions.opened(options, "file");
+            int[] keyColumns = file.columnsOf(options.getString("key"));
+            if (file.encoding().equals("avro")) {
+                found.put("avro_schema", file.avroSchema(IngestionOptions.schema(options)).toString());
+            }
             if (!options.getBoolean("open_only")) {
-                ofFile(file, found.putObject("file"));
+                ofFile(file, keyColumns, found.putObject("file"));
             }
         }
         if (options.getString("topic") != null) {
@@ -50,8 +54,9 @@ public final class IngestionCheck {
         return found;
     }
 
-    static void ofFile(CsvFile file, ObjectNode found) throws IOException {
+    static void ofFile(CsvFile file, int[] keyColumns, ObjectNode found) throws IOException {
         RowEncoder encoder = file.newEncoder();
+        RowEncoder keys = file.newKeyEncoder(keyColumns);
         RowCheck check = file.newCheck();
         RowSums sums = new RowSums();
         long malformed = 0;
@@ -65,13 +70,15 @@ public final class IngestionCheck {
                 Fault fault = check.faultOf(rows.array(), rows.from(), rows.to());
                 byte[] encoded = fault == null && encoder != null
                         ? encoder.encode(rows.array(), rows.from(), rows.to()) : null;
-                boolean isSent = encoder == null || encoded != null && encoded.length <= file.mostRowBytes();
-                if (fault != null || !isSent) {
+                byte[] key = fault == null && keys != null ? keys.encode(rows.array(), rows.from(), rows.to()) : null;
+                int bytes = encoded == null ? rows.to() - rows.from() : encoded.length;
+                if (fault != null || encoder != null && encoded == null || keys != null && key == null
+                        || bytes + (key == null ? 0 : key.length) > file.mostRowBytes()) {
                     malformed++;
                 } else if (encoded != null) {
-                    sums.add(encoded, 0, encoded.length);
+                    sums.add(encoded, 0, bytes, key);
                 } else {
-                    sums.add(rows.array(), rows.from(), rows.to() - rows.from());
+                    sums.add(rows.array(), rows.from(), bytes, key);
                 }
             }
         }
@@ -98,22 +105,23 @@ public final class IngestionCheck {
             partitions.stream().filter(each -> each.partition() < from.length)
                     .forEach(each -> consumer.seek(each, from[each.partition()]));
             long[] read = new long[partitions.size()];
-            readTo(new HashMap<>(ends), consumer, new ByteLimit(options.getDouble("max_mib_s")), sums, read);
+            boolean areKeyed = !options.getString("key").isEmpty();
+            readTo(new HashMap<>(ends), consumer, new ByteLimit(options.getDouble("max_mib_s")), areKeyed, sums, read);
             found.put("rows", sums.rows()).put("bytes", sums.bytes()).put("hash", sums.hash());
             Arrays.stream(read).forEach(found.putArray("partitions")::add);
         }
     }
 
     private static void readTo(
-            Map<TopicPartition, Long> ends, KafkaConsumer<byte[], byte[]> consumer, ByteLimit limit, RowSums sums,
-            long[] read) throws IOException {
+            Map<TopicPartition, Long> ends, KafkaConsumer<byte[], byte[]> consumer, ByteLimit limit,
+            boolean areKeyed, RowSums sums, long[] read) throws IOException {
         long lastNs = System.nanoTime();
         ends.entrySet().removeIf(each -> consumer.position(each.getKey()) >= each.getValue());
         while (!ends.isEmpty()) {
             ConsumerRecords<byte[], byte[]> polled = consumer.poll(POLL);
             for (ConsumerRecord<byte[], byte[]> each : polled) {
                 limit.awaitRoomFor(each.value().length + Math.max(each.serializedKeySize(), 0));
-                sums.add(each.value(), 0, each.value().length);
+                sums.add(each.value(), 0, each.value().length, areKeyed ? each.key() : null);
                 read[each.partition()]++;
             }
             if (!polled.isEmpty()) {
@@ -130,9 +138,10 @@ public final class IngestionCheck {
         parser.addArgument("--file").help("a CSV file with a header");
         parser.addArgument("--delimiter").setDefault(",");
         IngestionOptions.addEncoding(parser);
+        IngestionOptions.addKey(parser);
         parser.addArgument("--most-row-bytes").type(Integer.class).setDefault(IngestionOptions.MOST_ROW_BYTES);
         parser.addArgument("--open-only").action(Arguments.storeTrue())
-                .help("read only the file's first rows, without a result");
+                .help("read only the file's first rows; of these, print only an Avro schema");
         parser.addArgument("--max-mib-s").type(Double.class).setDefault(0.0)
                 .help("rate limit for reading the topic; 0 for none");
         parser.addArgument("--topic");

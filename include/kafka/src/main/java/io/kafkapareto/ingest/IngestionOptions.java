@@ -2,6 +2,7 @@ package io.kafkapareto.ingest;
 
 import io.kafkapareto.CommandLine;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import net.sourceforge.argparse4j.ArgumentParsers;
@@ -14,7 +15,7 @@ import org.apache.kafka.common.config.ConfigException;
 
 /** Options of an ingestion, and the rules for their combinations. */
 final class IngestionOptions {
-    /** The largest request minus batch header, record header and key. */
+    /** The largest request minus the headers of batch and record, and the row's offset. */
     static final int MOST_ROW_BYTES = (1 << 20) - 128;
 
     private IngestionOptions() {}
@@ -34,9 +35,23 @@ final class IngestionOptions {
 
     /** Open the CSV file named by this option. */
     static CsvFile opened(Namespace options, String option) throws IOException {
-        return CsvFile.open(
+        if (options.getString("encoding").equals("latin_1") && !options.getString("key").isEmpty()) {
+            throw new Refused("--key: needs a file in UTF-8");
+        }
+        CsvFile file = CsvFile.open(
                 Path.of(options.getString(option)), delimiter(options), options.getString("encoding"),
                 options.getInt("most_row_bytes"));
+        try {
+            return file.with(schema(options), options.getInt("schema_id"));
+        } catch (Refused error) {
+            throw new Refused(options.getString("schema") + ": " + error.getMessage());
+        }
+    }
+
+    /** Return the text of the schema of values; empty for types from the file's first row. */
+    static String schema(Namespace options) throws IOException {
+        String file = options.getString("schema");
+        return file == null ? "" : Files.readString(Path.of(file));
     }
 
     static ArgumentParser parser() {
@@ -47,6 +62,7 @@ final class IngestionOptions {
         parser.addArgument("--delimiter").setDefault(",").help("one ASCII character between fields");
         parser.addArgument("--reader").choices("substring", "line", "slices", "mapped").setDefault("mapped");
         addEncoding(parser);
+        addKey(parser);
         parser.addArgument("--senders").setDefault("sequential")
                 .help("sequential, parallel_stream, fork_join_N, platform_threads_N, or virtual_threads_N");
         parser.addArgument("--path").choices("producer", "batches").setDefault("producer")
@@ -61,7 +77,7 @@ final class IngestionOptions {
         parser.addArgument("--warmup-file").help("a CSV file that each process sends first");
         parser.addArgument("--warmup-topic").help("topic of its rows; required with --warmup-file");
         parser.addArgument("--resumable").action(Arguments.storeTrue())
-                .help("keep each row's file offset in its key, and send only rows missing in the topic");
+                .help("keep each row's file offset in its record, and send only rows missing in the topic");
         addFromOffsets(parser);
         parser.addArgument("--malformed-from-offset").type(Long.class).setDefault(0L)
                 .help("offset from which on the dead-letter topic's records belong to this ingestion");
@@ -86,10 +102,19 @@ final class IngestionOptions {
         return offsets.isEmpty() ? new long[0] : Arrays.stream(offsets.split(",")).mapToLong(Long::parseLong).toArray();
     }
 
+    /** Add the columns that become the record's key. */
+    static void addKey(ArgumentParser parser) {
+        parser.addArgument("--key").setDefault("")
+                .help("columns, separated by commas, whose text (of one) or JSON object (of several) is the record's key");
+    }
+
     /** Add the encoding of rows as record values. */
     static void addEncoding(ArgumentParser parser) {
         parser.addArgument("--encoding").choices("bytes", "latin_1", "avro", "json").setDefault("bytes")
                 .help("rows unchanged, converted from ISO 8859-1 to UTF-8, as Avro, or as JSON objects");
+        parser.addArgument("--schema").help("a file with an Avro or a JSON schema of the values");
+        parser.addArgument("--schema-id").type(Integer.class).setDefault(-1)
+                .help("ID of the Avro schema in a registry, which precedes each value; -1 for none");
     }
 
     /**
@@ -120,6 +145,9 @@ final class IngestionOptions {
             throw new Refused("--warmup-file: needs --warmup-topic, because its rows must not go to --topic");
         }
         if (!options.getBoolean("resumable")) {
+            if (!options.getString("key").isEmpty()) {
+                throw new Refused("--key: needs --resumable, which sends a key's rows in the file's order");
+            }
             return;
         }
         if (!isSequential || options.getInt("producers") != 1 || options.getInt("processes") != 1) {

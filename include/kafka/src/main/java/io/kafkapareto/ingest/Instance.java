@@ -65,7 +65,7 @@ final class Instance {
 
     /** Resume as after a kill: after each partition's last row, as another producer. */
     private void resume() throws IOException {
-        partitioning = new Partitioning(job.lastKeys().read());
+        partitioning = new Partitioning(job.lastRows().read());
         FileRange rows = job.file().rows();
         range = rows.startingAt(partitioning.allBefore(rows.from()));
         linesBefore = -1;
@@ -80,17 +80,9 @@ final class Instance {
     private void inOrder(RowSource rows) throws IOException {
         Worker worker = new Worker();
         while (!stopped && rows.next()) {
-            if (rows.isBlank()) {
-                continue;
+            if (!rows.isBlank()) {
+                worker.take(rows.array(), rows.from(), rows.to(), rows.offset(), rows.line());
             }
-            if (partitioning != null && partitioning.has(rows.offset())) {
-                if (rows.offset() > readUpTo) {
-                    job.counts().skippedRows().increment();
-                }
-                continue;
-            }
-            lastRead = rows.offset();
-            worker.take(rows.array(), rows.from(), rows.to(), rows.offset(), rows.line());
         }
     }
 
@@ -111,28 +103,51 @@ final class Instance {
     private final class Worker {
         private final RowCheck check = job.file().newCheck();
         private final RowEncoder encoder = job.file().newEncoder();
+        private final RowEncoder keys = job.file().newKeyEncoder(job.keyColumns());
 
+        /** Send the row, unless the topic has it. */
         void take(byte[] array, int from, int to, long offset, long line) {
+            if (partitioning == null) {
+                send(array, from, to, offset, line, null, -1);
+                return;
+            }
+            byte[] key = keys == null ? null : keys.encode(array, from, to);
+            boolean isUnkeyed = keys != null && key == null;  // a malformed row, which goes to no partition
+            int partition = isUnkeyed ? -1 : partitioning.partitionOf(offset, key);
+            if (!isUnkeyed && partitioning.has(offset, partition)) {
+                if (offset > readUpTo) {
+                    job.counts().skippedRows().increment();
+                }
+                return;
+            }
+            lastRead = offset;
+            send(array, from, to, offset, line, key, partition);
+        }
+
+        private void send(byte[] array, int from, int to, long offset, long line, byte[] key, int partition) {
             job.counts().rows().increment();
             job.counts().bytes().add(to - from + 1L);
             Fault fault = check.faultOf(array, from, to);
             byte[] encoded = fault == null && encoder != null ? encoder.encode(array, from, to) : null;
-            limit.awaitRoomFor(encoded == null ? to - from : encoded.length);
-            if (fault == null && encoder != null && encoded == null) {
-                fault = Fault.NUMBER;
-            } else if (encoded != null && encoded.length > job.file().mostRowBytes()) {
+            int bytes = (encoded == null ? to - from : encoded.length) + (key == null ? 0 : key.length);
+            limit.awaitRoomFor(bytes);
+            if (fault == null && (encoder != null && encoded == null || keys != null && key == null)) {
+                fault = Fault.TYPE;
+            }
+            if (fault == null && bytes > job.file().mostRowBytes()) {
                 fault = Fault.TOO_LARGE;
             }
             if (fault != null) {
                 setAside(fault, array, from, to, offset, line);
                 return;
             }
-            byte[] key = partitioning == null ? null : Partitioning.key(offset);
-            int partition = partitioning == null ? -1 : partitioning.partitionOf(offset);
+            byte[] rowOffset = partitioning == null ? null : Partitioning.bytesOf(offset);
+            byte[] header = keys == null ? null : rowOffset;
+            byte[] sentKey = keys == null ? rowOffset : key;
             if (encoded == null) {
-                sink.send(array, from, to, key, partition);
+                sink.send(array, from, to, sentKey, header, partition);
             } else {
-                sink.send(encoded, 0, encoded.length, key, partition);
+                sink.send(encoded, 0, encoded.length, sentKey, header, partition);
             }
             if (sink.hasFailed()) {
                 stopped = true;

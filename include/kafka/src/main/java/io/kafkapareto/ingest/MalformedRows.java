@@ -106,7 +106,7 @@ final class MalformedRows implements AutoCloseable {
                 header("byte_offset", Long.toString(offset)),
                 header("reason", fault.code()));
         byte[] value = line.length > mostBytes ? Arrays.copyOf(line, mostBytes) : line;
-        var record = new ProducerRecord<>(topic, 0, Partitioning.key(offset), value, headers);
+        var record = new ProducerRecord<>(topic, 0, Partitioning.bytesOf(offset), value, headers);
         return connected().send(record, (metadata, error) -> {
             if (error != null) {
                 fail(error);

@@ -3,6 +3,7 @@ package io.kafkapareto.ingest;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Properties;
 import org.apache.kafka.clients.producer.Callback;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -10,6 +11,8 @@ import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.header.internals.RecordHeader;
 
 /** Send rows with the client's own producer; thread-safe. */
 final class ProducerSink implements RowSink, Callback {
@@ -27,10 +30,11 @@ final class ProducerSink implements RowSink, Callback {
     }
 
     @Override
-    public void send(byte[] array, int from, int to, byte[] key, int partition) {
+    public void send(byte[] array, int from, int to, byte[] key, byte[] rowOffset, int partition) {
         byte[] value = from == 0 && to == array.length ? array : Arrays.copyOfRange(array, from, to);
         try {
-            producer.send(new ProducerRecord<>(topic, partition < 0 ? null : partition, key, value), this);
+            List<Header> headers = rowOffset == null ? List.of() : List.of(new RecordHeader(ROW_OFFSET, rowOffset));
+            producer.send(new ProducerRecord<>(topic, partition < 0 ? null : partition, key, value, headers), this);
         } catch (KafkaException | IllegalStateException error) {  // also if it was closed after a failure
             fail(error);
         }

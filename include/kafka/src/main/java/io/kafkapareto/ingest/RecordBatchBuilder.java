@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.record.TimestampType;
@@ -14,13 +15,16 @@ import org.apache.kafka.common.utils.ByteBufferOutputStream;
 /**
  * Build record batches of format v2 directly from rows: one copy into the batch, then one pass of the codec.
  *
- * <p>All records of a batch have its timestamp, and no headers. {@code batchBytes} limits the size before compression,
- * so incompressible batches fit, too. Only a single large row may exceed it.
+ * <p>All records of a batch have its timestamp, and at most the header {@link RowSink#ROW_OFFSET}. {@code batchBytes}
+ * limits the size before compression, so incompressible batches fit, too. Only a single large row may exceed it.
  */
 final class RecordBatchBuilder {
     /** Attributes, timestamp delta, key length of none, header count: one byte each; two lengths and the offset delta. */
     private static final int MOST_RECORD_OVERHEAD_BYTES = 4 + 3 * 5;
     private static final int NO_KEY = 1;  // -1 as a varint
+    private static final byte[] HEADER_NAME = RowSink.ROW_OFFSET.getBytes(StandardCharsets.UTF_8);
+    /** Beside the overhead of each record: the lengths of name and value, a byte each, name and value. */
+    private static final int HEADER_BYTES = 1 + HEADER_NAME.length + 1 + Long.BYTES;
 
     private final Compression compression;
     private final int batchBytes;
@@ -46,19 +50,25 @@ final class RecordBatchBuilder {
         return filled;
     }
 
-    /** Return whether a value of this size still fits into the batch. */
+    /** Return whether a record of this size still fits into the batch, with its header if it has one. */
     boolean hasRoomFor(int keyBytes, int valueBytes) {
-        return count == 0 || filled + MOST_RECORD_OVERHEAD_BYTES + keyBytes + valueBytes
+        return count == 0 || filled + MOST_RECORD_OVERHEAD_BYTES + HEADER_BYTES + keyBytes + valueBytes
                 <= batchBytes - DefaultRecordBatch.RECORD_BATCH_OVERHEAD;
     }
 
-    /** Add a record; see the message format, "Record", of Kafka's documentation. */
-    void add(byte[] array, int from, int to, byte[] key) {
+    /**
+     * Add a record; see the message format, "Record", of Kafka's documentation.
+     *
+     * @param key the key, or null
+     * @param rowOffset the eight bytes of the header {@link RowSink#ROW_OFFSET}, or null for no header
+     */
+    void add(byte[] array, int from, int to, byte[] key, byte[] rowOffset) {
         int valueBytes = to - from;
         int keyBytes = key == null ? 0 : key.length;
-        makeRoom(MOST_RECORD_OVERHEAD_BYTES + keyBytes + valueBytes);
+        int headerBytes = rowOffset == null ? 0 : HEADER_BYTES;
+        makeRoom(MOST_RECORD_OVERHEAD_BYTES + headerBytes + keyBytes + valueBytes);
         int bodyBytes = 1 + 1 + sizeOf(count) + (key == null ? 1 : sizeOf(keyBytes)) + keyBytes + sizeOf(valueBytes)
-                + valueBytes + 1;
+                + valueBytes + 1 + headerBytes;
         int at = put(bodyBytes, filled);
         records[at++] = 0;  // attributes
         records[at++] = 0;  // timestamp delta
@@ -66,14 +76,16 @@ final class RecordBatchBuilder {
         if (key == null) {
             records[at++] = NO_KEY;
         } else {
-            at = put(keyBytes, at);
-            System.arraycopy(key, 0, records, at, keyBytes);
-            at += keyBytes;
+            at = put(key, put(keyBytes, at));
         }
         at = put(valueBytes, at);
         System.arraycopy(array, from, records, at, valueBytes);
         at += valueBytes;
-        records[at++] = 0;  // headers
+        at = put(rowOffset == null ? 0 : 1, at);  // headers
+        if (rowOffset != null) {
+            at = put(HEADER_NAME, put(HEADER_NAME.length, at));
+            at = put(rowOffset, put(rowOffset.length, at));
+        }
         filled = at;
         count++;
     }
@@ -120,6 +132,11 @@ final class RecordBatchBuilder {
         }
         records[at++] = (byte) left;
         return at;
+    }
+
+    private int put(byte[] bytes, int from) {
+        System.arraycopy(bytes, 0, records, from, bytes.length);
+        return from + bytes.length;
     }
 
     private static int sizeOf(int number) {

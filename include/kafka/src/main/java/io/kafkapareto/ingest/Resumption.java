@@ -10,9 +10,10 @@ import java.util.Properties;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
-/** Read the key of each partition's last record, the progress of an interrupted ingestion. */
+/** Read the file offset of each partition's last row, the progress of an interrupted ingestion. */
 final class Resumption {
     private static final Duration POLL = Duration.ofMillis(200);
     private static final long TIMEOUT_NS = 60_000_000_000L;
@@ -20,14 +21,15 @@ final class Resumption {
     private Resumption() {}
 
     /**
-     * Return the key of each partition's last record as a number; -1 for a partition without records from its offset
-     * in {@code from} on.
+     * Return the file offset of each partition's last row; -1 for a partition without records from its offset in
+     * {@code from} on.
      *
+     * @param areKeyed whether the offset is in the header {@link RowSink#ROW_OFFSET}, because the key is the user's
      * @throws Refused if the topic does not exist, if records were removed from it, so rows would be sent again, or if
-     *     a partition's last record has no such key
+     *     a partition's last record has no such offset
      * @throws IOException if a record cannot be read in time
      */
-    static long[] lastKeys(Properties client, String topic, long[] from) throws IOException {
+    static long[] lastRows(Properties client, String topic, long[] from, boolean areKeyed) throws IOException {
         Properties properties = (Properties) client.clone();
         properties.put("isolation.level", "read_uncommitted");
         properties.put("max.poll.records", "1");
@@ -45,7 +47,8 @@ final class Resumption {
                 long first = offsetOf(from, end.getKey());
                 requireWhole(end.getKey(), begins.get(end.getKey()), first);
                 if (end.getValue() > first) {
-                    found[end.getKey().partition()] = keyOf(lastRecord(consumer, end.getKey(), end.getValue() - 1));
+                    found[end.getKey().partition()] =
+                            rowOffsetOf(lastRecord(consumer, end.getKey(), end.getValue() - 1), areKeyed);
                 }
             }
             return found;
@@ -78,11 +81,13 @@ final class Resumption {
         throw new IOException("the last record of " + partition + " could not be read within a minute");
     }
 
-    private static long keyOf(ConsumerRecord<byte[], byte[]> read) throws Refused {
-        if (read.key() == null || read.key().length != Long.BYTES) {
+    private static long rowOffsetOf(ConsumerRecord<byte[], byte[]> read, boolean isKeyed) throws Refused {
+        Header header = read.headers().lastHeader(RowSink.ROW_OFFSET);
+        byte[] found = !isKeyed ? read.key() : header == null ? null : header.value();
+        if (found == null || found.length != Long.BYTES) {
             throw new Refused(read.topic() + ": partition " + read.partition()
                     + " ends with a record from another source; use an empty topic");
         }
-        return ByteBuffer.wrap(read.key()).getLong();
+        return ByteBuffer.wrap(found).getLong();
     }
 }

@@ -5,13 +5,17 @@ import java.util.Arrays;
 
 /** Take rows and send them to the topic. */
 interface RowSink extends AutoCloseable {
+    /** The header with a row's file offset, in a record whose key is the user's. */
+    String ROW_OFFSET = "row_offset";
+
     /**
      * Take a row; its bytes may change once this returns.
      *
      * @param key the record's key, or null
+     * @param rowOffset the row's file offset for the record's header {@link #ROW_OFFSET}, or null
      * @param partition the target partition, or -1 if the sink may choose
      */
-    void send(byte[] array, int from, int to, byte[] key, int partition);
+    void send(byte[] array, int from, int to, byte[] key, byte[] rowOffset, int partition);
 
     /** Wait until all rows are acknowledged, or one has failed. */
     void flush();

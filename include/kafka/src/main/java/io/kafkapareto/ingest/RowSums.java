@@ -5,8 +5,8 @@ import net.jpountz.xxhash.XXHash64;
 import net.jpountz.xxhash.XXHashFactory;
 
 /**
- * Count rows and their bytes, and sum two hashes of each, independent of their order. Two different sets of rows have equal counts and
- * sums with a probability of 2<sup>-128</sup>.
+ * Count rows and their bytes, and sum two hashes of each, independent of their order. Two different sets of rows have
+ * equal counts and sums with a probability of 2<sup>-128</sup>.
  */
 final class RowSums {
     private static final XXHash64 HASH = XXHashFactory.fastestInstance().hash64();
@@ -18,11 +18,16 @@ final class RowSums {
     private long first;
     private long second;
 
-    void add(byte[] array, int from, int length) {
+    /** Add a row's value, and its key unless it has none. */
+    void add(byte[] array, int from, int length, byte[] key) {
         rows++;
         bytes += length;
-        first += HASH.hash(array, from, length, FIRST_SEED);
-        second += HASH.hash(array, from, length, SECOND_SEED);
+        first += HASH.hash(array, from, length, seed(key, FIRST_SEED));
+        second += HASH.hash(array, from, length, seed(key, SECOND_SEED));
+    }
+
+    private static long seed(byte[] key, long seed) {
+        return key == null ? seed : HASH.hash(key, 0, key.length, seed);
     }
 
     long rows() {

@@ -33,9 +33,9 @@ class BooksFileTest {
         try (RowSource rows = RowReader.SLICES.open(file.rows(), (byte) ',')) {
             while (rows.next()) {
                 assertEquals(null, check.faultOf(rows.array(), rows.from(), rows.to()));
-                plain.add(rows.array(), rows.from(), rows.to() - rows.from());
+                plain.add(rows.array(), rows.from(), rows.to() - rows.from(), null);
                 byte[] value = encoder.encode(rows.array(), rows.from(), rows.to());
-                encoded.add(value, 0, value.length);
+                encoded.add(value, 0, value.length, null);
             }
         }
 

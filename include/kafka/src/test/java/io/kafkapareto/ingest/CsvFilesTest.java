@@ -126,7 +126,7 @@ class CsvFilesTest {
 
     private static String held(Path file, String encoding) throws IOException {
         ObjectNode found = new ObjectMapper().createObjectNode();
-        IngestionCheck.ofFile(CsvFile.open(file, (byte) ',', encoding, MOST_BYTES), found);
+        IngestionCheck.ofFile(CsvFile.open(file, (byte) ',', encoding, MOST_BYTES), new int[0], found);
         return held(found.get("rows").asLong(), found.get("malformed").asLong(), found.get("blank_lines").asLong());
     }
 

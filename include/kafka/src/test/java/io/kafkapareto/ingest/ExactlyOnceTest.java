@@ -221,7 +221,7 @@ class ExactlyOnceTest {
         try (ModelCluster cluster = new ModelCluster(1, 1, (node, partition, batch) -> {
             boolean isFirst = batch.baseSequence() == 2 && setByMs.getAndSet(TimeUnit.HOURS.toMillis(hours)) == 0;
             return isFirst ? Errors.REQUEST_TIMED_OUT : node.take(partition, batch);
-        }); BatchSink sink = new BatchSink(propertiesOf(cluster, 1), cluster.topic(), new SetTime(setByMs::get))) {
+        }); BatchSink sink = new BatchSink(propertiesOf(cluster, 1), cluster.topic(), false, new SetTime(setByMs::get))) {
             requireAllStored(cluster, sink);
         }
     }
@@ -269,7 +269,7 @@ class ExactlyOnceTest {
     }
 
     private static BatchSink sinkOf(ModelCluster cluster, int maxInFlight) throws IOException {
-        return new BatchSink(propertiesOf(cluster, maxInFlight), cluster.topic());
+        return new BatchSink(propertiesOf(cluster, maxInFlight), cluster.topic(), false);
     }
 
     /** Return properties of a sink whose batches hold one row each. */
@@ -283,7 +283,7 @@ class ExactlyOnceTest {
     private static void send(BatchSink sink, int partition, int from, int to) {
         for (String row : rows(from, to)) {
             byte[] bytes = row.getBytes(StandardCharsets.UTF_8);
-            sink.send(bytes, 0, bytes.length, null, partition);
+            sink.send(bytes, 0, bytes.length, null, null, partition);
         }
     }
 

@@ -117,7 +117,7 @@ final class ModelCluster implements AutoCloseable {
     }
 
     /** One batch of a log. */
-    private record Appended(short epoch, int firstSequence, int lastSequence, List<String> rows, long lastKey) {}
+    private record Appended(short epoch, int firstSequence, int lastSequence, List<String> rows, long lastRow) {}
 
     /** The log of a partition, shared by all nodes, and the producer's remembered batches. */
     static final class Partition {
@@ -158,9 +158,9 @@ final class ModelCluster implements AutoCloseable {
             return log.stream().flatMap(each -> each.rows().stream()).toList();
         }
 
-        /** Return the key of the last row; -1 if there is none. */
-        synchronized long lastKey() {
-            return log.isEmpty() ? -1 : log.getLast().lastKey();
+        /** Return the file offset of the last row; -1 if there is none. */
+        synchronized long lastRow() {
+            return log.isEmpty() ? -1 : log.getLast().lastRow();
         }
 
         private synchronized int leader() {
@@ -181,13 +181,14 @@ final class ModelCluster implements AutoCloseable {
                 return Errors.OUT_OF_ORDER_SEQUENCE_NUMBER;
             }
             List<String> rows = new ArrayList<>();
-            long lastKey = -1;
+            long lastRow = -1;
             for (Record each : batch) {
                 rows.add(Utils.utf8(each.value()));
-                lastKey = each.hasKey() ? each.key().getLong() : -1;
+                lastRow = each.headers().length > 0 ? ByteBuffer.wrap(each.headers()[0].value()).getLong()
+                        : each.hasKey() ? each.key().getLong() : -1;
             }
             Appended appended = new Appended(
-                    batch.producerEpoch(), batch.baseSequence(), batch.lastSequence(), rows, lastKey);
+                    batch.producerEpoch(), batch.baseSequence(), batch.lastSequence(), rows, lastRow);
             log.add(appended);
             remembered.add(appended);
             if (remembered.size() > REMEMBERED_BATCHES) {

@@ -13,6 +13,8 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Random;
 import org.apache.kafka.common.compress.Compression;
+import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.header.internals.RecordHeader;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.MutableRecordBatch;
 import org.apache.kafka.common.record.internal.Record;
@@ -33,15 +35,18 @@ class RecordBatchBuilderTest {
         for (int batch = 0; batch < 3; batch++) {
             List<byte[]> values = new ArrayList<>();
             List<byte[]> keys = new ArrayList<>();
+            List<byte[]> rowOffsets = new ArrayList<>();
             while (true) {
                 byte[] value = "x".repeat(random.nextInt(200)).getBytes(StandardCharsets.US_ASCII);
-                byte[] key = random.nextBoolean() ? Partitioning.key(values.size()) : null;
+                byte[] key = random.nextBoolean() ? Partitioning.bytesOf(values.size()) : null;
+                byte[] rowOffset = random.nextBoolean() ? Partitioning.bytesOf(random.nextLong()) : null;
                 if (!builder.hasRoomFor(key == null ? 0 : key.length, value.length)) {
                     break;
                 }
-                builder.add(value, 0, value.length, key);
+                builder.add(value, 0, value.length, key, rowOffset);
                 values.add(value);
                 keys.add(key);
+                rowOffsets.add(rowOffset);
             }
             ByteBuffer written = builder.finish(ByteBuffer.allocateDirect(BATCH_BYTES + 4_096), 123L, 42L, (short) 1, 7);
 
@@ -61,6 +66,9 @@ class RecordBatchBuilderTest {
                 } else {
                     assertArrayEquals(keys.get(place), Utils.toArray(record.key()));
                 }
+                Header[] expected = rowOffsets.get(place) == null ? new Header[0]
+                        : new Header[] {new RecordHeader("row_offset", rowOffsets.get(place))};
+                assertArrayEquals(expected, record.headers());
             }
             assertFalse(records.hasNext());
             assertTrue(builder.isEmpty());
@@ -73,7 +81,7 @@ class RecordBatchBuilderTest {
         byte[] value = new byte[3 * BATCH_BYTES];
 
         assertTrue(builder.hasRoomFor(0, value.length));
-        builder.add(value, 0, value.length, null);
+        builder.add(value, 0, value.length, null, null);
         assertFalse(builder.hasRoomFor(0, 1));
         MutableRecordBatch read = only(builder.finish(ByteBuffer.allocateDirect(BATCH_BYTES), 1L, -1L, (short) -1, -1));
 

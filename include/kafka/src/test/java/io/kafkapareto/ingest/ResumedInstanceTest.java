@@ -16,6 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests that an ingestion resends acknowledged rows that a leader lost: all are stored once, in order. */
@@ -28,8 +29,9 @@ class ResumedInstanceTest {
     @TempDir
     private Path folder;
 
-    @Test
-    void rowsThatALeaderHasLostAreSentAgain() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void rowsThatALeaderHasLostAreSentAgain(boolean areKeyed) throws Exception {
         int[] batches = new int[PARTITIONS];
         try (ModelCluster cluster = new ModelCluster(1, PARTITIONS, (node, partition, batch) -> {
             if (partition.number() == 1 && batches[1]++ == 20) {
@@ -37,7 +39,7 @@ class ResumedInstanceTest {
             }
             return node.take(partition, batch);
         })) {
-            Sent sent = send(cluster);
+            Sent sent = send(cluster, areKeyed);
 
             assertEquals(1, sent.instance().resumptions());
             requireWhole(cluster, sent);
@@ -54,7 +56,7 @@ class ResumedInstanceTest {
             }
             return node.take(partition, batch);
         })) {
-            Sent sent = send(cluster);
+            Sent sent = send(cluster, false);
 
             assertEquals(10, sent.instance().resumptions());
             assertTrue(sent.instance().sink().failure().contains("has lost rows that were acknowledged"));
@@ -63,8 +65,8 @@ class ResumedInstanceTest {
 
     /** Leaders lose rows, answer late or not at all, restart, and lose leadership, at any time. */
     @ParameterizedTest
-    @ValueSource(ints = {1, 2, 3, 4})
-    void anyTroubleAndLossIsSurvived(int seed) throws Exception {
+    @CsvSource({"1, false", "2, false", "3, false", "4, false", "1, true", "2, true", "3, true", "4, true"})
+    void anyTroubleAndLossIsSurvived(int seed, boolean areKeyed) throws Exception {
         Random random = new Random(seed);
         int[] losses = {3};
         try (ModelCluster cluster = new ModelCluster(2, PARTITIONS, (node, partition, batch) -> {
@@ -82,7 +84,7 @@ class ResumedInstanceTest {
                 return trouble < 2 ? null : answer;
             }
         })) {
-            Sent sent = send(cluster);
+            Sent sent = send(cluster, areKeyed);
 
             requireWhole(cluster, sent);
         }
@@ -91,13 +93,14 @@ class ResumedInstanceTest {
     /** The instance that sent a file, and each partition's expected row numbers. */
     private record Sent(Instance instance, ReadCounts counts, List<List<String>> rows) {}
 
-    private Sent send(ModelCluster cluster) throws Exception {
+    private Sent send(ModelCluster cluster, boolean areKeyed) throws Exception {
         List<List<String>> rows = new ArrayList<>();
         IntStream.range(0, PARTITIONS).forEach(each -> rows.add(new ArrayList<>()));
         StringBuilder text = new StringBuilder("row,filling\n");
-        Partitioning empty = new Partitioning(lastKeys(cluster));
+        Partitioning empty = new Partitioning(lastRows(cluster));
         for (int row = 0; row < ROWS; row++) {
-            rows.get(empty.partitionOf(text.length())).add(Integer.toString(row));
+            byte[] key = areKeyed ? Integer.toString(row).getBytes(StandardCharsets.US_ASCII) : null;
+            rows.get(empty.partitionOf(text.length(), key)).add(Integer.toString(row));
             text.append(row).append(FILLING);
         }
         Path path = Files.write(folder.resolve("rows.csv"), text.toString().getBytes(StandardCharsets.US_ASCII));
@@ -105,10 +108,11 @@ class ResumedInstanceTest {
         ReadCounts counts = new ReadCounts();
         Properties properties = cluster.properties();
         properties.setProperty("batch.size", "8192");
-        try (BatchSink sink = new BatchSink(properties, cluster.topic());
+        try (BatchSink sink = new BatchSink(properties, cluster.topic(), areKeyed);
                 MalformedRows malformed = new MalformedRows("none", new Properties(), 0, true, -1, 1 << 20)) {
             Job job = new Job(
-                    file, RowReader.MAPPED, Senders.of("sequential"), empty, () -> lastKeys(cluster), malformed, counts);
+                    file, RowReader.MAPPED, Senders.of("sequential"), empty, areKeyed ? new int[] {0} : new int[0],
+                    () -> lastRows(cluster), malformed, counts);
             Instance instance = new Instance(job, file.rows(), sink, new ByteLimit(0));
             instance.run();
             return new Sent(instance, counts, rows);
@@ -126,7 +130,7 @@ class ResumedInstanceTest {
         return cluster.partition(partition).rows().stream().map(each -> each.substring(0, each.indexOf(','))).toList();
     }
 
-    private static long[] lastKeys(ModelCluster cluster) {
-        return IntStream.range(0, PARTITIONS).mapToLong(each -> cluster.partition(each).lastKey()).toArray();
+    private static long[] lastRows(ModelCluster cluster) {
+        return IntStream.range(0, PARTITIONS).mapToLong(each -> cluster.partition(each).lastRow()).toArray();
     }
 }

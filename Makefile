@@ -59,7 +59,7 @@ rollback: setup ## roll back to the previous settings: STUDY=… RECORD_SIZE=…
 retune: setup ## check whether the active settings are still the best, tune again if not: STUDY=…
 	@$(STACK) retune
 
-ingest: setup ## send CSV files, resumable: FILE=… TOPIC=… [DELIMITER=tab] [ENCODING=…] [KAFKA=…]
+ingest: setup ## send CSV files, resumable: FILE=… TOPIC=… [KEY=…] [VALUES=json|avro] [KAFKA=…] …: docs/ingestion.md
 	@$(STACK) ingest
 
 remove-topics: setup ## delete topics left behind by campaigns: [KAFKA=… KAFKA_CONFIG=… CONSENT=yes]

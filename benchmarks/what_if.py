@@ -69,7 +69,8 @@ class Outcome:
 
     Attributes:
         fault: Why nothing was predicted; else empty.
-        inferred_linger_ms: The present value, as the audit inferred it.
+        recognized: The client, as the audit inferred it.
+        inferred_linger_ms: The present value, likewise.
         present_bytes: Stored per record with the present settings; the other sizes are for `settings`.
     """
 
@@ -80,6 +81,7 @@ class Outcome:
     has_keys: bool
     settings: str
     fault: str
+    recognized: str
     inferred_linger_ms: int | None
     present_bytes: float
     predicted_bytes: float | None
@@ -108,9 +110,9 @@ def main(
 def report(points: pd.DataFrame) -> list[str]:
     """Return the table of errors: of predicted bytes and records per batch, by client, brokers and producers."""
     lines = [
-        "| client | brokers | producers | points | not predicted | bytes within 5 % | largest error | "
+        "| client | brokers | producers | points | recognized | not predicted | bytes within 5 % | largest error | "
         "in the 95 % interval | records per batch within 10 % |",
-        "|---" * 9 + "|",
+        "|---" * 10 + "|",
     ]
     for (client, brokers, producers), found in points.groupby(["client", "brokers", "producers"]):
         known = found[found.predicted_bytes.notna()]
@@ -118,7 +120,8 @@ def report(points: pd.DataFrame) -> list[str]:
         within = ((known.low_bytes <= known.stored_bytes) & (known.stored_bytes <= known.high_bytes)).sum()
         depth = ((known.predicted_depth / known.stored_depth - 1).abs() <= 0.1).sum()
         lines.append(
-            f"| {client} | {brokers} | {producers} | {len(found)} | {len(found) - len(known)} | "
+            f"| {client} | {brokers} | {producers} | {len(found)} | {(found.recognized == client).sum()} | "
+            f"{len(found) - len(known)} | "
             f"{(off <= 0.05).sum()} of {len(known)} | {off.max() * 100:.1f} % | {within} of {len(known)} | "
             f"{depth} of {len(known)} |"
         )
@@ -235,6 +238,7 @@ def _outcomes(case: Case, samples: Sequence[Sample], started_at: str) -> Iterato
             **asdict(case),
             settings=" ".join(f"{name}={value}" for name, value in settings.items()),
             fault=prediction.fault,
+            recognized=prediction.client,
             inferred_linger_ms=None if linger is None else int(linger),
             present_bytes=now,
             predicted_bytes=point.bytes_per_record if point else None,

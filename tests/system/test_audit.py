@@ -18,7 +18,8 @@ from confluent_kafka.admin import AdminClient
 from kafka_pareto.audit.audit import audit
 from kafka_pareto.audit.reading import Sample
 from kafka_pareto.audit.records import AuditReport
-from kafka_pareto.audit.verification import Rollout, Verification, verification_text, verify
+from kafka_pareto.audit.verification import Rollout, Verification, verify
+from kafka_pareto.audit.verification_text import verification_text
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.records import Sizing, TimedLoad
 from kafka_pareto.drivers.common.load_tool import LoadRequest

@@ -110,7 +110,7 @@ def test_keys_of_several_columns_are_json_objects_and_a_column_must_exist(bench:
     for partition in bench.records(topic, 500):
         for key, value in partition:
             assert json.loads(key) == {name: str(json.loads(value)[name]) for name in ("id", "publisher")}
-    with pytest.raises(BadInputError, match=r"has no column 'isbn13' for the key; its columns: id, isbn, "):
+    with pytest.raises(BadInputError, match=r"has no column 'isbn13' for the key; its columns: 'id', 'isbn', "):
         bench.ingestion.begin(FileToSend(file, new_name(), key="isbn13"))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kafka_pareto.analysis.student import student_critical
-from kafka_pareto.audit.reading import Replay, Sample, Sent, SentBatch, Topic
+from kafka_pareto.audit.reading import Client, Replay, Sample, Sent, SentBatch, Topic
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.storage.record import Frozen
 
@@ -59,11 +59,13 @@ class Prediction(Frozen):
 
     Attributes:
         fault: Why nothing can be predicted; else empty.
+        client: The client whose way of filling batches explains the stored ones best.
         present: The present settings, as far as the batches tell.
         points: One for each set of settings; empty with a fault.
     """
 
     fault: str
+    client: Client = "java"
     present: dict[str, PropertyValue]
     points: tuple[Point, ...] = ()
 
@@ -73,10 +75,10 @@ def predicted(sample: Sample, what_if: Sequence[dict[str, PropertyValue]]) -> Pr
     replay = sample.replay
     fault = replay.fault or _misfit(replay)
     if fault:
-        return Prediction(fault=fault, present=replay.settings)
+        return Prediction(fault=fault, client=replay.client, present=replay.settings)
     present, *others = replay.sent
     points = [_point(sample, present, sent, changed) for sent, changed in zip(others, what_if, strict=True)]
-    return Prediction(fault="", present=replay.settings, points=tuple(points))
+    return Prediction(fault="", client=replay.client, present=replay.settings, points=tuple(points))
 
 
 def month_cost_of_daily_byte(topic: Topic, prices: Prices) -> float | None:
@@ -105,7 +107,7 @@ def _misfit(replay: Replay) -> str:
     closest = f"{bytes_off * 100:+.0f} % bytes, {depth_off * 100:+.0f} % records per batch"
     return (
         f"no settings explain the stored batches (the closest: {closest}); brokers may answer more slowly than "
-        "linger.ms, or the clients may not be Java's"
+        "linger.ms, or the clients may be neither Java's nor librdkafka"
     )
 
 

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Literal, TypeAlias, cast
 
 from pydantic import Field
 
@@ -28,6 +28,9 @@ _LONGEST_REASON = 1000
 _JAVA_PREFIXES = re.compile(
     r'Exception in thread "main" |java\.util\.concurrent\.ExecutionException: |([a-z0-9]+\.)+(?=[A-Z])'
 )
+
+
+Client: TypeAlias = Literal["java", "librdkafka"]
 
 
 class Quantiles(Frozen):
@@ -105,6 +108,7 @@ class Replay(Frozen):
     Attributes:
         fault: Why the batches do not show what producers did; empty if they do.
         has_event_times: Whether the records' times are not those of sending.
+        client: The client whose way of filling batches explains the stored ones best.
         settings: The settings that explain the stored batches best.
         producers: The producers' IDs.
         stored: The batches as stored.
@@ -113,6 +117,7 @@ class Replay(Frozen):
 
     fault: str
     has_event_times: bool = False
+    client: Client = "java"
     settings: dict[str, PropertyValue] = Field(default_factory=dict)
     producers: tuple[int, ...] = ()
     stored: tuple[SentBatch, ...] = ()

@@ -55,7 +55,8 @@ def topic_rows(topic: AuditedTopic) -> Iterator[tuple[str, str]]:
     if prediction is not None and prediction.fault:
         yield "predicted", f"no prediction: {prediction.fault}"
     elif prediction is not None:
-        yield "settings", f"inferred from the batches: {settings_text(prediction.present)}"
+        whose = "librdkafka, " if prediction.client == "librdkafka" else ""
+        yield "settings", f"inferred from the batches: {whose}{settings_text(prediction.present)}"
 
 
 def _topic_lines(topic: AuditedTopic, *, has_prices: bool) -> Iterator[str]:

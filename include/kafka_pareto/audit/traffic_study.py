@@ -20,7 +20,7 @@ from kafka_pareto.study.sampled_records import mean_record_bytes
 from kafka_pareto.study.study_file import load_study
 from kafka_pareto.study.workload import MOST_PRODUCERS, Topic
 
-_TEMPLATE = INCLUDE / "studies" / "steady.yaml"
+_TEMPLATES = {"java": "steady", "librdkafka": "librdkafka"}
 _LONGEST_NAME = 50
 _PACED_RECORDS = 2_000
 _PACED_S = (2.0, 30.0)
@@ -86,9 +86,11 @@ class TrafficStudy:
 
 
 def _study(name: str, sample_file: str, topic: AuditedTopic, sample: Sample, record_bytes: int) -> dict[str, Any]:
-    """Return the shipped study of long-lived producers, changed to this traffic."""
+    """Return the shipped study of the client's long-lived producers, changed to this traffic."""
     read = topic.read
-    content: dict[str, Any] = yaml.safe_load(_TEMPLATE.read_text(encoding="utf-8"))
+    client = topic.prediction.client if topic.prediction and not topic.prediction.fault else "java"
+    template = INCLUDE / "studies" / f"{_TEMPLATES[client]}.yaml"
+    content: dict[str, Any] = yaml.safe_load(template.read_text(encoding="utf-8"))
     in_sync = read.min_insync_replicas or Topic().min_insync_replicas
     is_known = not sample.replay.fault  # times and producers
     present = topic.prediction.present if topic.prediction and not topic.prediction.fault else {}
@@ -109,11 +111,11 @@ def _study(name: str, sample_file: str, topic: AuditedTopic, sample: Sample, rec
     )
     if is_known:
         content["protocol"]["paced"] = _paced(sample, content["protocol"]["paced"])
-    buffers = content["factors"]["buffer.memory"]
-    producers = content["workload"]["producers"]
-    buffers["levels"] = [each for each in buffers["levels"] if each * producers <= _MOST_BUFFER_BYTES]
-    if len(buffers["levels"]) < 2:
-        del content["factors"]["buffer.memory"]
+    if buffers := content["factors"].get("buffer.memory"):
+        producers = content["workload"]["producers"]
+        buffers["levels"] = [each for each in buffers["levels"] if each * producers <= _MOST_BUFFER_BYTES]
+        if len(buffers["levels"]) < 2:
+            del content["factors"]["buffer.memory"]
     return content | ({"baseline": present} if present else {})
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import pairwise
 from typing import Literal
 
-from kafka_pareto.analysis.plain_table import table_lines
-from kafka_pareto.analysis.wording import counted
 from kafka_pareto.audit.audit import BOUNDS, PREDICTABLE
 from kafka_pareto.audit.reading import Limits, Producer, Replay, Sample, Topic, TopicReader
 from kafka_pareto.errors import BadInputError
@@ -106,14 +103,14 @@ class Rollout:
         source: Where they are from.
         previous: The settings before the rollout, to recognize producers that still use them; None if unknown.
         not_compared: Settings whose values are unknown, because the clients' defaults differ from Java's.
-        why_no_depth: Why no records per batch are expected; empty if they are.
+        why_unpredicted: Why no records per batch are predicted; empty if they are.
     """
 
     source: str
     expected: Mapping[str, PropertyValue]
     previous: Mapping[str, PropertyValue] | None = None
     not_compared: frozenset[str] = field(default_factory=frozenset)
-    why_no_depth: str = ""
+    why_unpredicted: str = ""
 
 
 def verify(request: VerifyRequest, kafka: str, rollout: Rollout, settings: Settings) -> Verification:
@@ -190,79 +187,6 @@ def use_at_time(topic: Topic, sample: Sample, rollout: Rollout) -> UseAtTime:
     )
 
 
-def verification_text(found: Verification) -> str:
-    """Return a line per producer, and the result last; without a trailing newline."""
-    header = ["producer", "settings", "records", "per batch", "expected", "codec", "last sent", ""]
-    rows = [
-        [
-            "without an ID" if each.id is None else f"{each.id}",
-            each.use,
-            f"{each.records:,}",
-            f"{each.records_per_batch:,.1f}",
-            "-" if each.expected_records_per_batch is None else f"{each.expected_records_per_batch:,.1f}",
-            ", ".join(each.codecs),
-            "at the end" if each.silent_s < 1 else f"{each.silent_s:,.0f} s earlier",
-            "; ".join(each.reasons),
-        ]
-        for each in found.producers
-    ]
-    counts = Counter(each.use for each in found.producers)
-    others = f"; {counted(found.more_producers, 'more producer')} not judged" if found.more_producers else ""
-    uses = ", ".join(f"{count:,} {use}" for use, count in counts.items())
-    return "\n".join(
-        [
-            f"Topic {found.topic} on {found.kafka}: the last {found.records:,} records, over {found.seconds:,.1f} s",
-            f"Settings of {found.settings}",
-            "",
-            *(line.rstrip() for line in table_lines([header, *rows], "left")),
-            "",
-            *_history_lines(found.history),
-            f"Producers: {uses}{others}",
-        ]
-    )
-
-
-def _history_lines(history: Sequence[UseAtTime]) -> list[str]:
-    """Return a line per sample, then the changes between them."""
-    if not history:
-        return []
-    header = ["until (UTC)", "settings", "producers", "records/s", "per batch", "expected", "codec"]
-    rows = [
-        [
-            _utc(each.until_ms),
-            each.use,
-            ", ".join(f"{count:,} {use}" for use, count in each.producers.items()),
-            *(
-                "-" if value is None else f"{value:,.{digits}f}"
-                for value, digits in (
-                    (each.records_s, 0),
-                    (each.records_per_batch, 1),
-                    (each.expected_records_per_batch, 1),
-                )
-            ),
-            ", ".join(each.codecs),
-        ]
-        for each in history
-    ]
-    return [*(line.rstrip() for line in table_lines([header, *rows], "left")), "", *_changes(history), ""]
-
-
-def _changes(history: Sequence[UseAtTime]) -> list[str]:
-    """Name each change of the codec or of the use of the settings between two times."""
-    changes = []
-    for before, after in pairwise(history):
-        between = f"between {_utc(before.until_ms)} and {_utc(after.until_ms)}"
-        if before.codecs != after.codecs:
-            changes.append(f"Codec changed from {', '.join(before.codecs)} to {', '.join(after.codecs)} {between}")
-        if before.use != after.use:
-            changes.append(f"Settings changed from {before.use} to {after.use} {between}")
-    return changes or ["No changes"]
-
-
-def _utc(ms: int) -> str:
-    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
 def _predictable(properties: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:
     """Return what decides on batches, within the audit's bounds; a level only of the codec in use."""
     found = resolved(properties)
@@ -278,8 +202,8 @@ def _judged(producer: Producer, topic: Topic, sample: Sample, rollout: Rollout) 
     contradictions, doubts = _of_codec_and_idempotence(producer, topic, rollout)
     found = producer.records / producer.batches
     if expected is None:
-        if not (rollout.why_no_depth and _previous_would_show(topic, rollout)):
-            doubts.append(rollout.why_no_depth or sample.replay.fault or f"fewer than {_FEWEST_BATCHES} batches")
+        if not (rollout.why_unpredicted and _previous_would_show(topic, rollout)):
+            doubts.append(rollout.why_unpredicted or sample.replay.fault or f"fewer than {_FEWEST_BATCHES} batches")
     elif _alike(found, expected):
         if (
             previous is not None
@@ -346,7 +270,7 @@ def _previous_would_show(topic: Topic, rollout: Rollout) -> bool:
 
 def _records_per_batch(producer: Producer, replay: Replay, rollout: Rollout) -> tuple[float | None, float | None]:
     """Return those of the expected settings, and of the previous ones; None if unknown."""
-    if rollout.why_no_depth or producer.batches < _FEWEST_BATCHES or producer.id not in replay.producers:
+    if rollout.why_unpredicted or producer.batches < _FEWEST_BATCHES or producer.id not in replay.producers:
         return None, None
     place = replay.producers.index(producer.id)
     found = [producer.records / each.batches_of_producers[place] for each in replay.sent[1:]]

@@ -20,7 +20,10 @@ def differences_of_campaigns(then: Campaign, now: Campaign) -> list[str]:
         return found
     if now.study.text_file() is None:
         return []
-    if stored_digest(then.store, then.keys) == stored_digest(now.store, now.keys):
+    before, after = stored_digest(then.store, then.keys), stored_digest(now.store, now.keys)
+    if before is None or after is None:
+        return [f"{now.study.text_key}: the text is no longer in the store"]
+    if before == after:
         return []
     return [f"{now.study.text_key}: the text has changed"]
 

@@ -14,7 +14,7 @@ _DIGEST = re.compile(rb"sha256:[0-9a-f]{64}\n")
 
 
 def digest_of(text: str) -> bytes:
-    """Return what stays of a deleted text."""
+    """Return what the store keeps instead of a deleted text."""
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}\n".encode()
 
 
@@ -36,14 +36,14 @@ def sent_text(campaign: Campaign) -> str:
     stored = campaign.store.get(campaign.keys.payload())
     if _DIGEST.fullmatch(stored):
         raise BadInputError(
-            f"campaign {campaign.keys.prefix}: its records were deleted when it ended (workload.keep_sample: false); "
-            "start a new campaign"
+            f"{campaign.keys.prefix}: its records were deleted when it ended (workload.keep_sample: false); resume it "
+            f"from its first step, {campaign.keys.first_step}, which stores them again"
         )
     return stored.decode()
 
 
 def delete_unless_kept(campaign: Campaign) -> None:
-    """Replace the text by its digest if the study does not keep it; nothing may send it any more."""
+    """Replace the text with its digest, unless the study keeps it. Call this once nothing sends it again."""
     digest = stored_digest(campaign.store, campaign.keys)
     if digest is not None and not campaign.study.keeps_text:
         campaign.store.put(campaign.keys.payload(), digest)

@@ -10,6 +10,7 @@ from kafka_pareto.campaign.comparability import differences_of_campaigns, differ
 from kafka_pareto.campaign.keys import CheckKeys, InForceKeys
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import Fingerprint, Sizing
+from kafka_pareto.campaign.sent_text import delete_unless_kept
 from kafka_pareto.drift.check_records import (
     CheckPlan,
     PastCheck,
@@ -59,9 +60,19 @@ def run(store: Store, study: Tune, check_id: str, system: System, corpus: str | 
 
 
 def _begin(check: Campaign, cases: Sequence[str], system: System, corpus: str | None) -> CheckPlan:
+    store, keys = check.store, check.keys
+    if corpus is None:
+        return _planned_check(check, cases, system)
+    store.put(keys.payload(), corpus.encode())  # compared with that of the active settings' campaign
+    try:
+        return _planned_check(check, cases, system)
+    except BaseException:
+        store.delete(keys.payload())  # the next check has another ID
+        raise
+
+
+def _planned_check(check: Campaign, cases: Sequence[str], system: System) -> CheckPlan:
     store, study, keys = check.store, check.tune, check.keys
-    if corpus is not None:
-        store.put(keys.payload(), corpus.encode())
     histories = read_histories(store, study.name, {*study.cases, *cases})
     planned = [_planned(check, case, system, histories[case]) for case in cases]
     planned += [
@@ -81,6 +92,8 @@ def _begin(check: Campaign, cases: Sequence[str], system: System, corpus: str | 
     store.put(keys.frozen_study(), dump_study(study).encode())
     decided = CheckPlan(cases=planned)
     check.write_record(keys.plan(), decided)
+    if not to_measure:
+        delete_unless_kept(check)
     return decided
 
 

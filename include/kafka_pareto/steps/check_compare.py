@@ -53,12 +53,12 @@ def run(check: Campaign) -> Manifest:
         # A late try must not overwrite the outcome that its retry announced.
         check.store.put_if(key, _decided(check).model_dump_json().encode(), None)
     decided = check.read_record(key, Check)
+    delete_unless_kept(check)
     notice = notice_of(decided)
     log.info("%s\n%s", notice.subject, notice.text)  # before MLflow, so that an outage does not hide it
     _track(check, decided)
     tuned = [each.case for each in decided.cases if each.tune]
     counts = {"cases": len(decided.cases), "tuned_again": len(tuned)}
-    delete_unless_kept(check)
     manifest = check.manifest("check_compare", [key], counts, tuned)
     event = _event(check, decided, tuned) if tuned else {}
     return manifest.model_copy(update={"event": event, "notice": notice})

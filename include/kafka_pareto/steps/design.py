@@ -17,7 +17,7 @@ from kafka_pareto.campaign.tables import DESIGN_COLUMNS, PRIOR_TRIAL_COLUMNS, re
 from kafka_pareto.measurement.cost import describe_plan, plan_campaign, require_consent
 from kafka_pareto.measurement.driver_runtime import System, runtime_of
 from kafka_pareto.rollout.versions import active_cases
-from kafka_pareto.steps.freezing import freeze, is_frozen
+from kafka_pareto.steps.freezing import freeze, is_frozen, restore_text
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.advice import Advice
 from kafka_pareto.study.factors import Configuration, distinct
@@ -58,7 +58,9 @@ def run(
     found = system.fingerprint(campaign, study.cases[0])
     system.require_fit(plan, campaign, study.cases[0])
     require_consent(plan, study)
-    if not is_known:
+    if is_known:
+        restore_text(campaign, corpus)
+    else:
         design_table(study)  # an impossible design is rejected before the study is frozen
         if study.advice:
             campaign.write_record(keys.advice(), follow(study, advice))

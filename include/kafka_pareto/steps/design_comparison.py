@@ -14,7 +14,7 @@ from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, require_distinct_columns, table_schema
 from kafka_pareto.measurement.cost import describe_plan, plan_comparison, require_consent
 from kafka_pareto.measurement.driver_runtime import System, runtime_of
-from kafka_pareto.steps.freezing import freeze, is_frozen
+from kafka_pareto.steps.freezing import freeze, is_frozen, restore_text
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.overrides import Override
@@ -45,7 +45,9 @@ def run(
     log.info("%s", describe_plan(plan))
     system.require_fit(plan, campaign, study.cases[0])
     require_consent(plan, study)
-    if not is_known:
+    if is_known:
+        restore_text(campaign, corpus)
+    else:
         freeze(campaign, corpus)
     design = levels_table(study)
     written = [

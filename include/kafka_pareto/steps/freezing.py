@@ -34,13 +34,14 @@ def is_frozen(store: Store, keys: CampaignKeys, study: Study, corpus: str | None
             f"campaign {keys.prefix} was started with other values of its study; "
             "resume it with the same values, or start a new campaign"
         )
-    if stored_digest(store, keys) != (None if corpus is None else digest_of(corpus)):
+    stored = stored_digest(store, keys)
+    if stored is None and corpus is not None:
+        raise BadInputError(f"campaign {keys.prefix}: its text is no longer in the store; start a new campaign")
+    if stored != (None if corpus is None else digest_of(corpus)):
         raise BadInputError(
             f"campaign {keys.prefix} was started with another text in {study.text_key}; "
             "restore that text, or start a new campaign"
         )
-    if corpus is not None and not study.keeps_text:
-        store.put(keys.payload(), corpus.encode())  # deleted if the campaign has ended once
     return True
 
 
@@ -50,6 +51,12 @@ def freeze(campaign: Campaign, corpus: str | None) -> None:
     if corpus is not None:
         store.put(keys.payload(), corpus.encode())
     store.put(keys.frozen_study(), dump_study(campaign.study).encode())
+
+
+def restore_text(campaign: Campaign, corpus: str | None) -> None:
+    """Store the text of a resumed campaign again, in case it was deleted when the campaign ended."""
+    if corpus is not None and not campaign.study.keeps_text:
+        campaign.store.put(campaign.keys.payload(), corpus.encode())
 
 
 def _as_measured(study: Study, keys: CampaignKeys) -> Study:

@@ -20,7 +20,7 @@ from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.phase import Block, MeasurementPhase
 from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.settings import Settings
-from kafka_pareto.steps.freezing import freeze, is_frozen
+from kafka_pareto.steps.freezing import freeze, is_frozen, restore_text
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.tune import Tune
@@ -48,7 +48,9 @@ def run(
     with driver.system(study, settings) as system:
         system.require_fit(plan, gate, study.cases[0])
     require_consent(plan, study)
-    if not is_known:
+    if is_known:
+        restore_text(gate, corpus)
+    else:
         freeze(gate, corpus)
     cases = []
     for case in study.cases:

@@ -72,6 +72,7 @@ def run(campaign: Campaign) -> Manifest:
         *(_put_properties(campaign, evidence, decision) for decision in evidence.cards.cards),
         write(key("report.html"), page),
     ]
+    delete_unless_kept(campaign)
     try:
         _track(campaign, evidence, page)
     finally:
@@ -81,7 +82,6 @@ def run(campaign: Campaign) -> Manifest:
         "recommended": sum(decision.recommended for decision in evidence.cards.cards),
         "repetitions": sum(len(found) for found in evidence.repetitions.values()),
     }
-    delete_unless_kept(campaign)
     manifest = campaign.manifest("report", written, counts)
     return manifest.model_copy(
         update={"event": _event(evidence.cards), "notice": _notice(evidence.cards, campaign.study.declaration)}

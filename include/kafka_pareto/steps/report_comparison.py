@@ -60,6 +60,7 @@ def run(campaign: Campaign) -> Manifest:
         "report.html": page,
     }
     written = [campaign.write(keys.report(name), content) for name, content in contents.items()]
+    delete_unless_kept(campaign)
     try:
         comparison_runs.log_comparison(campaign, parts, page)
     finally:
@@ -70,7 +71,6 @@ def run(campaign: Campaign) -> Manifest:
         subject=f"{study.name}: comparison done",
         text="\n".join([f"Campaign {keys.campaign} has ended.", *sentences]),
     )
-    delete_unless_kept(campaign)
     return campaign.manifest("report", written, counts).model_copy(update={"notice": notice})
 
 

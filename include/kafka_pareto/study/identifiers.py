@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+DEFAULT_DRIVER = "producer"
+"""The driver of a study that names none."""
+
 # Patterns; names and ids of studies and campaigns are part of keys and topic names.
 STUDY_NAME = "[a-z0-9][a-z0-9_-]{0,62}"
 CAMPAIGN_ID = "[A-Za-z0-9][A-Za-z0-9_-]{0,62}"
@@ -68,7 +71,3 @@ def step_and_round(task_id: str) -> tuple[str, int]:
     """Split a task id of `tune_producer` into step and round; 0 outside of all rounds."""
     group, _, step = task_id.rpartition(".")
     return step, int(group.removeprefix(f"{_ROUND_GROUP}_")) if group else 0
-
-
-DEFAULT_DRIVER = "producer"
-"""The driver of a study that names none."""

@@ -160,7 +160,7 @@ class IngestRequest(Options):
     )
     key: str = Field(
         "",
-        description="Columns of the record's key: the text of one, or a JSON object of several (`KEY=id,region`). Rows "
+        description="Columns of the record's key, like `id,region`: the text of one, or a JSON object of several. Rows "
         "with the same key go to the same partition. Default: the row's position in the file.",
     )
     no_header: bool = Field(False, description="The file begins with a row, not with a header.")
@@ -246,8 +246,8 @@ class VerifyRequest(ReadRequest):
     ] = None
     history: Annotated[int, Field(ge=1, le=100)] = Field(
         1,
-        description="Verify at this many points in time, evenly spread over the topic's records. The exit code is that "
-        "of the latest.",
+        description="Verify at this many points in time, evenly spread over the topic's records; the limits apply "
+        "to each. The exit code is that of the latest.",
     )
 
 

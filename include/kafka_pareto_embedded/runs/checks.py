@@ -6,11 +6,13 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from kafka_pareto.audit.audit import audit
 from kafka_pareto.audit.text import audit_text
-from kafka_pareto.audit.verification import BATCH_SETTINGS, Rollout, verification_text, verify
+from kafka_pareto.audit.verification import BATCH_SETTINGS, Rollout, verify
+from kafka_pareto.audit.verification_text import verification_text
 from kafka_pareto.doctor.examine import examine
 from kafka_pareto.doctor.guide import load_guide
 from kafka_pareto.doctor.page import doctor_page
@@ -20,7 +22,7 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.exit_codes import EXIT_OF_USE
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.kafka.librdkafka_properties import LIBRDKAFKA
-from kafka_pareto.kafka.user_settings import ClientFile, read_client_path
+from kafka_pareto.kafka.user_settings import read_client_path
 from kafka_pareto.rollout.versions import active_cases, active_settings
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.store import open_store
@@ -36,7 +38,6 @@ from kafka_pareto_embedded.bootstrap.preflight import find_java
 from kafka_pareto_embedded.lifecycle import lifecycle
 from kafka_pareto_embedded.terminal.as_typed import as_typed
 
-_OWN_BATCHES = "librdkafka fills batches by its own rules"
 _SHOWN_BY_BATCHES = ("batch.size", "compression.type", "enable.idempotence", "linger.ms")
 
 
@@ -104,20 +105,18 @@ def rollout_of(request: VerifyRequest, settings: Settings) -> Rollout:
         if request.case is not None:
             raise BadInputError(f"--record-size: {request.case}: needs --active, since a file holds for every size")
         wanted = _file(request.settings, "settings")
-        previous = None if request.previous is None else _file(request.previous, "previous")
-        if previous and (unset := sorted(BATCH_SETTINGS.intersection(previous.other_defaults))):
-            raise BadInputError(
-                f"--previous: {request.previous}: must state {' and '.join(unset)}, whose default depends on the client"
-            )
-        return Rollout(
-            str(request.settings),
-            wanted.used,
-            previous.used if previous else None,
-            frozenset(wanted.other_defaults),
-            _why_no_depth(wanted),
-        )
+        if request.previous is None:
+            return wanted
+        previous = _file(request.previous, "previous")
+        if previous.why_unpredicted:
+            raise BadInputError(f"--previous: {request.previous}: {previous.why_unpredicted}")
+        return replace(wanted, previous=previous.expected)
     if request.previous is not None:
         raise BadInputError("--previous: needs --settings; a study knows its previous settings")
+    return _active(request, settings)
+
+
+def _active(request: VerifyRequest, settings: Settings) -> Rollout:
     study, store = str(request.active), open_store(settings)
     cases = [request.case] if request.case else active_cases(store, study)
     if len(cases) > 1:
@@ -131,25 +130,32 @@ def rollout_of(request: VerifyRequest, settings: Settings) -> Rollout:
     source, now, before = f"study {study}, version {active.version}", active.properties, active.previous_properties
     if active.driver == "producer":
         return Rollout(source, now, before)
-    return Rollout(source, _in_java(now), _in_java(before), why_no_depth=_OWN_BATCHES)
+    return replace(_of_librdkafka(source, now), previous=_seen_in_batches(before))
 
 
-def _why_no_depth(wanted: ClientFile) -> str:
-    """Return why Java's client does not show how many records per batch these settings send; empty if it does."""
-    if wanted.form == "librdkafka":
-        return _OWN_BATCHES
-    unset = sorted(BATCH_SETTINGS.intersection(wanted.other_defaults))
-    return f"the settings do not state {' and '.join(unset)}, whose default depends on the client" if unset else ""
+def _file(path: Path, option: str) -> Rollout:
+    place = f"--{option}: {path}"
+    found = read_client_path(path, "producer", place, is_measured=False)
+    if found.form == "librdkafka":
+        return _of_librdkafka(str(path), read_client_path(path, "librdkafka", place, is_measured=False).used)
+    unset = sorted(BATCH_SETTINGS.intersection(found.other_defaults))
+    why = f"the settings do not state {' and '.join(unset)}, whose default depends on the client" if unset else ""
+    return Rollout(str(path), found.used, None, frozenset(found.other_defaults), why)
 
 
-def _in_java(librdkafka: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:
-    """Return what batches show of librdkafka's settings; Java's producer has the same names for it."""
+def _of_librdkafka(source: str, settings: Mapping[str, PropertyValue]) -> Rollout:
+    """Return the settings that batches show; its other rules for batches are predicted with their defaults only."""
+    applied = LIBRDKAFKA.resolved(settings)
+    usual = LIBRDKAFKA.resolved({name: applied[name] for name in BATCH_SETTINGS})
+    other = [name for name in ("batch.num.messages", "sticky.partitioning.linger.ms") if applied[name] != usual[name]]
+    why = f"the prediction assumes the default of {' and '.join(other)}" if other else ""
+    return Rollout(source, _seen_in_batches(settings), why_unpredicted=why)
+
+
+def _seen_in_batches(librdkafka: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:
+    """Return the settings of librdkafka that batches show, for which Java's producer has the same names."""
     applied = LIBRDKAFKA.resolved(librdkafka)
     return {name: applied[name] for name in _SHOWN_BY_BATCHES}
-
-
-def _file(path: Path, option: str) -> ClientFile:
-    return read_client_path(path, "producer", f"--{option}: {path}", is_measured=False)
 
 
 def _cluster_of(request: ReadRequest, settings: Settings) -> str:

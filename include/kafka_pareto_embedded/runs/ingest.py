@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -58,9 +59,11 @@ def ingest(request: IngestRequest, settings: Settings, wait_s: float = WAIT_S) -
     delimiter = delimiter_of(request)
     settings = settings.model_copy(update={"java": find_java(os.environ) or settings.java})
     require_login_of(request)
-    registry_of(request)
+    registry = registry_of(request)
     require_ceilings(request)
     stack = None if request.kafka else lifecycle.running()
+    if stack is not None:
+        require_consent_to_registry(request)
     servers = stack.bootstrap_servers if stack else request.kafka or ""
     folder = state_folder(os.environ) / "ingestions"
     with ExitStack() as opened:
@@ -82,7 +85,8 @@ def ingest(request: IngestRequest, settings: Settings, wait_s: float = WAIT_S) -
         opened.enter_context(_named(plain, request))
         if plain.notes:
             print(f"{request.file}: {'; '.join(plain.notes)}")
-        wanted = replace(wanted_of(request, plain), most_bytes=most_bytes)
+        wanted = replace(wanted_of(request, plain), registry=registry, most_bytes=most_bytes)
+        wanted.value_schema()  # an unreadable one is reported before the file is read
         tool = IngestionLoad(servers, request.kafka_config, settings)
         ingestion = FileIngestion(cluster, tool, folder)
         load = exclusive_load(lease_store(), cluster, cluster.describe(), wait_s)
@@ -140,17 +144,16 @@ def registry_of(request: IngestRequest) -> SchemaRegistry | None:
 def wanted_of(request: IngestRequest, plain: PlainCsv) -> FileToSend:
     """Return the file, the topic and the limits."""
     return FileToSend(
-        plain.path,
-        request.topic,
-        plain.delimiter,
-        plain.encoding if request.values == "rows" else request.values,
-        request.key,
-        request.value_schema,
-        registry_of(request),
-        request.partitions,
-        request.ceiling_mib_s or 0.0,
-        "" if plain.path == request.file else str(request.file),
-        request.append,
+        file=plain.path,
+        topic=request.topic,
+        delimiter=plain.delimiter,
+        encoding=plain.encoding if request.values == "rows" else request.values,
+        key=request.key,
+        schema=request.value_schema,
+        partitions=request.partitions,
+        most_mib_s=request.ceiling_mib_s or 0.0,
+        name="" if plain.path == request.file else str(request.file),
+        appends=request.append,
     )
 
 
@@ -218,9 +221,26 @@ def require_consent(request: IngestRequest, cluster: Cluster) -> None:
     for line in missing_safeguards(cluster, cluster.describe()):
         print(f"plan: {line}")
     if request.registry:
-        print(f"plan: register the Avro schema {request.topic}-value at {request.registry}")
+        print(_registry_plan(request))
     if not request.consent:
         raise ConsentError("an existing cluster needs your consent: read the plan, then add CONSENT=yes")
+
+
+def require_consent_to_registry(request: IngestRequest) -> None:
+    """Require consent to register a schema elsewhere than on this machine, for rows that go to the stack.
+
+    Raises:
+        ConsentError: If the registry's owner has not agreed.
+    """
+    if not request.registry or urlsplit(request.registry).hostname in ("localhost", "127.0.0.1", "::1"):
+        return
+    print(_registry_plan(request))
+    if not request.consent:
+        raise ConsentError("a registry on another machine needs your consent: read the plan, then add CONSENT=yes")
+
+
+def _registry_plan(request: IngestRequest) -> str:
+    return f"plan: register the Avro schema {request.topic}-value at {request.registry}"
 
 
 def _watch(lease: Lease, harm: Callable[[], None] | None) -> Callable[[], None]:

@@ -44,7 +44,8 @@ _AS_TYPED = {"--bootstrap-servers": "--kafka", "--case": "--record-size", "--stu
     for option in model.model_fields
     if option not in _POSITIONAL
 }
-_NAMED = re.compile(rf"(?<![\w-])({'|'.join(sorted(_AS_TYPED, key=len, reverse=True))})(=yes|=)?(?![\w-])")
+# Not what a message quotes of a file, like a column KEY, and no part of a path.
+_NAMED = re.compile(rf"(?<![\w'/.-])({'|'.join(sorted(_AS_TYPED, key=len, reverse=True))})(=yes|=)?(?![\w'/-]|\.\w)")
 _TARGETS = "run rollback retune active ingest remove-topics doctor audit sizing up down status clean"
 _COMMAND = re.compile(rf"\bmake ({'|'.join(_TARGETS.split())})(?![\w-])(?: STUDY=(?=\S))?")
 

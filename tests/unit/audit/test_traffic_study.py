@@ -44,6 +44,16 @@ def test_the_study_has_the_topics_traffic(tmp_path: Path) -> None:
     assert (paced.rate_records_s, paced.seconds, paced.rate_fraction) == (200, 10, None)  # 2,000 records
 
 
+def test_traffic_of_librdkafka_gets_a_study_of_it(tmp_path: Path) -> None:
+    found = sample()
+    replay = found.replay.model_copy(update={"client": "librdkafka"})
+    study = written(tmp_path, topic(found.model_copy(update={"replay": replay})))
+
+    assert (study.driver, study.workload.arrival) == ("librdkafka", "recorded")
+    assert study.baseline == {"batch.size": 16384, "linger.ms": 5, "compression.type": "none"}
+    assert "queue.buffering.max.messages" in study.factors
+
+
 def test_without_the_times_of_sending_only_the_records_are_the_topics(tmp_path: Path) -> None:
     study = written(tmp_path, topic(sample(fault="records have no time")))
     workload, paced = study.workload, study.protocol.paced

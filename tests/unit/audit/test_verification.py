@@ -8,7 +8,8 @@ from typing import TypeAlias
 import pytest
 
 from kafka_pareto.audit.reading import Producer, Sent, Topic
-from kafka_pareto.audit.verification import Rollout, VerifiedProducer, use_at_time, verification_text, verified
+from kafka_pareto.audit.verification import Rollout, VerifiedProducer, use_at_time, verified
+from kafka_pareto.audit.verification_text import verification_text
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.exit_codes import EXIT_OF_USE
 from kafka_pareto.kafka.known_properties import PropertyValue
@@ -97,12 +98,12 @@ def test_a_setting_whose_default_depends_on_the_client_is_not_compared() -> None
     assert judged(read, NEW, OLD, "enable.idempotence").use == "inconclusive"
     why = "the settings do not state batch.size, whose default depends on the client"
     same_codec = {**OLD, "compression.type": "zstd"}
-    (unset,) = verified(read_with(producer()), "b:9092", Rollout("new", NEW, same_codec, why_no_depth=why)).producers
+    (unset,) = verified(read_with(producer()), "b:9092", Rollout("new", NEW, same_codec, why_unpredicted=why)).producers
     assert (unset.use, unset.reasons) == ("inconclusive", (why,))
 
 
 def test_another_codec_than_before_shows_the_new_settings_without_the_records_per_batch() -> None:
-    rollout = Rollout("new", NEW, OLD, why_no_depth="librdkafka fills batches by its own rules")
+    rollout = Rollout("new", NEW, OLD, why_unpredicted="librdkafka fills batches by its own rules")
     (uses,) = verified(read_with(producer(PREVIOUS)), "b:9092", rollout).producers
     assert (uses.use, uses.reasons, uses.expected_records_per_batch) == ("in use", (), None)
     (late,) = verified(read_with(producer(codecs=("none",))), "b:9092", rollout).producers
@@ -180,10 +181,11 @@ def test_the_history_names_each_change_and_when_it_came() -> None:
     ]
     text = verification_text(found)
     between = "between 1970-01-01 00:00:04 and 1970-01-01 01:00:04"
-    assert f"\nCodec changed from zstd to none {between}\nSettings changed from in use to" in text
+    assert f"\nCodec changed from zstd to none {between}\nUse of the settings changed from in use to" in text
     assert f" to not in use {between}\n\nProducers: " in text
     assert "1970-01-01 02:00:04  not in use  1 not in use" in text
     assert "\nNo changes\n" in verification_text(found.model_copy(update={"history": tuple(history[1:])}))
+    assert "\nOnly one period has" in verification_text(found.model_copy(update={"history": tuple(history[2:])}))
 
 
 def test_with_more_producers_than_judged_nobody_can_be_sure() -> None:

@@ -19,6 +19,7 @@ def test_points_count_by_their_error_and_those_not_predicted_apart() -> None:
         "client": "java",
         "brokers": 1,
         "producers": 4,
+        "recognized": "java",
         "stored_bytes": 100.0,
         "stored_depth": 10.0,
         "low_bytes": 98.0,
@@ -30,7 +31,7 @@ def test_points_count_by_their_error_and_those_not_predicted_apart() -> None:
         row | {"predicted_bytes": None, "predicted_depth": None, "low_bytes": None, "high_bytes": None},
     ]
 
-    assert report(pd.DataFrame(points))[-1] == "| java | 1 | 4 | 3 | 1 | 1 of 2 | 6.0 % | 2 of 2 | 1 of 2 |"
+    assert report(pd.DataFrame(points))[-1] == "| java | 1 | 4 | 3 | 3 | 1 | 1 of 2 | 6.0 % | 2 of 2 | 1 of 2 |"
 
 
 @pytest.mark.parametrize("kind", KINDS)

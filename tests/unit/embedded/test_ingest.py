@@ -20,6 +20,7 @@ from kafka_pareto_embedded.runs.ingest import (
     require_allowed_topic,
     require_ceilings,
     require_consent,
+    require_consent_to_registry,
     require_login_of,
     wanted_of,
 )
@@ -49,6 +50,18 @@ def request(folder: Path, **changes: Any) -> IngestRequest:
 def test_options_of_avro_go_together(tmp_path: Path, changes: dict[str, Any], rule: str) -> None:
     with pytest.raises(BadInputError, match=f"^{rule}"):
         ingest(request(tmp_path, **changes), Settings())
+
+
+@pytest.mark.parametrize(("address", "asks"), [("https://registry:8081", True), ("http://localhost:8081", False)])
+def test_a_registry_elsewhere_needs_consent_even_with_the_stacks_cluster(
+    tmp_path: Path, address: str, asks: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = request(tmp_path, values="avro", registry=address)
+    if asks:
+        with pytest.raises(ConsentError, match="a registry on another machine needs your consent"):
+            require_consent_to_registry(wanted)
+        assert "plan: register the Avro schema books-value at https://registry:8081" in capsys.readouterr().out
+    require_consent_to_registry(wanted.model_copy(update={"consent": asks}))
 
 
 def test_the_stacks_own_cluster_needs_neither_ceilings_nor_consent(tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ def test_active_settings_of_librdkafka_are_verified_by_what_batches_show(stack: 
         "librdkafka",
         "1024b",
         driver="librdkafka",
-        properties={"acks": "all", "compression.type": "zstd", "queue.buffering.max.kbytes": 4096},
+        properties={"acks": "all", "compression.type": "zstd", "batch.num.messages": 100},
         previous_properties={"linger.ms": 50, "enable.idempotence": True},
     )
     unset = {"batch.size": 1_000_000, "compression.type": "none", "enable.idempotence": False}
@@ -167,8 +167,20 @@ def test_active_settings_of_librdkafka_are_verified_by_what_batches_show(stack: 
         "study librdkafka, version 1",
         {**unset, "compression.type": "zstd", "linger.ms": 5},
         {**unset, "enable.idempotence": True, "linger.ms": 50},
-        why_no_depth="librdkafka fills batches by its own rules",
+        why_unpredicted="the prediction assumes the default of batch.num.messages",
     )
     activate(FolderStore(stack.folder), "ingest", "1m", driver="ingestion")
     with pytest.raises(BadInputError, match="study ingest has driver ingestion, expected producer or librdkafka"):
         rollout_of(request.model_copy(update={"active": "ingest"}), settings)
+
+
+def test_a_file_of_librdkafka_has_its_defaults(stack: FolderStack) -> None:
+    new, old = stack.folder.parent / "new.conf", stack.folder.parent / "old.conf"
+    new.write_text("queue.buffering.max.ms=20\ncompression.codec=lz4\n")
+    old.write_text("linger.ms=7\ncompression.type=gzip\n")
+    unset = {"batch.size": 1_000_000, "enable.idempotence": False}
+    request = VerifyRequest(topic="orders", settings=new, previous=old)
+    found = rollout_of(request, stack.settings())
+    assert found.expected == {**unset, "linger.ms": 20, "compression.type": "lz4"}
+    assert found.previous == {"linger.ms": 7, "compression.type": "gzip"}
+    assert (found.not_compared, found.why_unpredicted) == (frozenset(), "")

@@ -79,10 +79,12 @@ class FileToSend:
             return ""
         try:
             text = self.schema.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadInputError(f"{self.schema}: cannot be read as a schema: {error}") from error
+        except OSError as error:
+            raise BadInputError(f"SCHEMA={self.schema}: cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise BadInputError(f"SCHEMA={self.schema}: is not UTF-8") from error
         if not text.strip():
-            raise BadInputError(f"{self.schema}: is empty, expected a schema")
+            raise BadInputError(f"SCHEMA={self.schema}: is empty, expected a schema")
         return text
 
 
@@ -265,9 +267,7 @@ class FileIngestion:
     def _require_uncompacted(self, begun: BegunIngestion, wanted: FileToSend) -> None:
         policy = self._topic_config(begun.topic, "cleanup.policy")
         if policy is None and wanted.appends:
-            raise BadInputError(
-                f"topic {begun.topic}: APPEND=yes needs DescribeConfigs on it, to exclude that it is compacted"
-            )
+            raise BadInputError(f"topic {begun.topic}: APPEND=yes needs DescribeConfigs on it, to rule out compaction")
         if policy is None or "compact" not in policy:
             return
         if wanted.key:
@@ -284,7 +284,7 @@ class FileIngestion:
         """Return where the ingestion's own records begin.
 
         Raises:
-            BadInputError: If the topic's end moves, or rows cannot be told from others' there.
+            BadInputError: If the topic's end moves, or rows cannot be distinguished from others' there.
         """
         if len(self._cluster.end_offsets(begun.malformed_topic)) > 1:
             raise BadInputError(f"topic {begun.malformed_topic}: must have one partition; use another topic")
@@ -296,13 +296,14 @@ class FileIngestion:
         return {"from_offsets": tuple(ends), "malformed_from_offset": self._cluster.end_offset(begun.malformed_topic)}
 
     def _require_below_limit(self, wanted: FileToSend) -> None:
-        """Refuse values that are larger than the limit in total; rows as they are were compared before."""
-        if wanted.encoding not in ("json", "avro") or math.isinf(wanted.most_bytes):
+        """Refuse values and keys that are larger than the limit in total; rows alone were compared before."""
+        is_larger = wanted.encoding in ("json", "avro") or bool(wanted.key)
+        if not is_larger or math.isinf(wanted.most_bytes):
             return
         any_id = None if wanted.registry is None else 0
         found = self._tool.check(_check_of(wanted, any_id)).file
         if found is not None and found.bytes > wanted.most_bytes:
-            form = "JSON" if wanted.encoding == "json" else "Avro"
+            form = {"json": "JSON", "avro": "Avro"}.get(wanted.encoding, "rows") + (" with keys" if wanted.key else "")
             raise BadInputError(
                 f"{wanted.file}: {found.bytes / _GIB:.2f} GiB as {form}, above "
                 f"CEILING_GIB={wanted.most_bytes / _GIB:g}; raise the ceiling"

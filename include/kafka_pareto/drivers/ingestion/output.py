@@ -75,7 +75,7 @@ class IngestionOutput(ToolOutput):
 class RowsFound(ToolOutput):
     """The number of rows in a file or a topic, and two order-independent sums of their hashes.
 
-    `bytes` counts the values of rows. Blank lines are neither rows nor malformed.
+    `bytes` counts values and the user's keys. Blank lines are neither rows nor malformed.
     """
 
     rows: Count

@@ -14,12 +14,8 @@ from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.kafka.settings_forms import decoded
 from kafka_pareto.study.options import plain
 
-_LOGIN, _CA, _CERTIFICATE, _KEY = (
-    "basic.auth.user.info",
-    "ssl.ca.location",
-    "ssl.certificate.location",
-    "ssl.key.location",
-)
+_LOGIN, _SOURCE = "basic.auth.user.info", "basic.auth.credentials.source"
+_FILES = _CA, _CERTIFICATE, _KEY = "ssl.ca.location", "ssl.certificate.location", "ssl.key.location"
 _MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
 _TIMEOUT_S = 10.0
 _MOST_SAID = 300
@@ -49,35 +45,52 @@ class SchemaRegistry:
                 f"REGISTRY: must not contain credentials; put {_LOGIN}=user:password in REGISTRY_CONFIG"
             )
         if not _is_address(url):
-            raise BadInputError(f"REGISTRY={url}: must be an address like http://host:8081")
+            raise BadInputError(
+                f"REGISTRY={url.partition('?')[0]}: must be an address like http://host:8081, without a query"
+            )
         try:
             properties = parse_properties(decoded(config.read_bytes())) if config else {}
         except (OSError, ValueError) as error:
-            raise BadInputError(f"REGISTRY_CONFIG={config}: cannot be read as properties: {error}") from error
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise BadInputError(f"REGISTRY_CONFIG={config}: cannot be read as properties: {reason}") from error
+        place = f"REGISTRY_CONFIG={config}: "
+        if properties.pop(_SOURCE, "USER_INFO") != "USER_INFO":
+            raise BadInputError(f"{place}{_SOURCE}: must be USER_INFO")
         for name in properties:
-            if name not in (_LOGIN, _CA, _CERTIFICATE, _KEY):
-                raise BadInputError(f"{config}: {name}: must be {_LOGIN}, {_CA}, {_CERTIFICATE} or {_KEY}")
+            if name not in (_LOGIN, *_FILES):
+                raise BadInputError(f"{place}{name}: must be {_LOGIN}, {', '.join(_FILES)} or {_SOURCE}")
         if ":" not in properties.get(_LOGIN, ":"):
-            raise BadInputError(f"{config}: {_LOGIN}: must be user:password")
+            raise BadInputError(f"{place}{_LOGIN}: must be user:password")
         if _KEY in properties and _CERTIFICATE not in properties:
-            raise BadInputError(f"{config}: {_KEY}: needs {_CERTIFICATE}")
-        return cls(url.rstrip("/"), properties)
+            raise BadInputError(f"{place}{_KEY}: needs {_CERTIFICATE}")
+        found = cls(url.rstrip("/"), properties)
+        found._verify()  # unusable certificates are reported before anything is sent
+        return found
 
     def register(self, subject: str, schema: str) -> int:
         """Register an Avro schema, unless the subject has it, and return its ID.
 
         Raises:
-            BadInputError: If the registry rejects the schema or the credentials, or is not one.
-            ClusterError: If it does not answer.
+            BadInputError: If the registry rejects the schema or the credentials, is not one, or is not trusted.
+            ClusterError: If it does not answer, or is unavailable.
         """
-        verified = self._verify()
+        verified, headers = self._verify(), {"Content-Type": _MEDIA_TYPE}
         try:
+            # A proxy from the environment must not receive the password.
             with httpx.Client(
-                auth=self._auth(), verify=verified, timeout=_TIMEOUT_S, headers={"Content-Type": _MEDIA_TYPE}
+                auth=self._auth(), verify=verified, timeout=_TIMEOUT_S, headers=headers, trust_env=False
             ) as client:
                 answer = client.post(f"{self.url}/subjects/{quote(subject, safe='')}/versions", json={"schema": schema})
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                raise BadInputError(
+                    f"schema registry {self.url}: its certificate is not trusted; put {_CA}=… in REGISTRY_CONFIG"
+                ) from error
             raise ClusterError(f"schema registry {self.url}: does not answer: {error}") from error
+        if answer.is_server_error or answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
+            raise ClusterError(
+                f"schema registry {self.url}: is unavailable: status {answer.status_code}: {_said(answer)}"
+            )
         if answer.status_code == httpx.codes.UNAUTHORIZED:
             raise BadInputError(
                 f"schema registry {self.url}: rejected the credentials; put {_LOGIN}=user:password in REGISTRY_CONFIG"
@@ -105,20 +118,21 @@ class SchemaRegistry:
         return httpx.BasicAuth(user, password)
 
     def _verify(self) -> ssl.SSLContext:
-        given = ", ".join(self.properties[name] for name in (_CA, _CERTIFICATE, _KEY) if name in self.properties)
+        given = ", ".join(f"{name}={self.properties[name]}" for name in _FILES if name in self.properties)
         try:
             context = ssl.create_default_context(cafile=self.properties.get(_CA))
             if _CERTIFICATE in self.properties:  # an encrypted key fails instead of asking for its password
                 context.load_cert_chain(self.properties[_CERTIFICATE], self.properties.get(_KEY), password="")
         except OSError as error:
-            raise BadInputError(f"REGISTRY_CONFIG: {given}: cannot be used as certificates: {error}") from error
+            raise BadInputError(f"REGISTRY_CONFIG: {given}: cannot be loaded: {error}") from error
         return context
 
 
 def _is_address(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+        is_plain = not (parts.query or parts.fragment)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0 and is_plain
     except ValueError:
         return False
 

@@ -55,7 +55,7 @@ def answering() -> Iterator[Answering]:
 
 def test_a_schema_is_registered_with_the_login(answering: Answering, tmp_path: Path) -> None:
     config = tmp_path / "registry.properties"
-    config.write_text("basic.auth.user.info=me:pass:word\n")
+    config.write_text("basic.auth.credentials.source=USER_INFO\nbasic.auth.user.info=me:pass:word\n")
     registry = SchemaRegistry.of(answering.url, config)
 
     assert registry.register("a/b-value", '{"type": "string"}') == 7
@@ -75,6 +75,7 @@ def test_a_schema_is_registered_with_the_login(answering: Answering, tmp_path: P
             "incompatible with the registered schema: field x; give a compatible SCHEMA",
         ),
         (422, b'{"message": "invalid"}', "subject t-value: status 422: invalid"),
+        (409, b"", "incompatible with the registered schema: ; give"),
         (200, b"<html>hello", "subject t-value: status 200: <html>hello"),
         (200, b'{"id": "x"}', "status 200"),
     ],
@@ -87,6 +88,13 @@ def test_other_answers_are_refusals_in_words(answering: Answering, status: int, 
     assert says in str(refused.value)
 
 
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_registry_that_is_unavailable_may_be_asked_again(answering: Answering, status: int) -> None:
+    answering.status = status
+    with pytest.raises(ClusterError, match=f"is unavailable: status {status}"):
+        SchemaRegistry.of(answering.url, None).register("t-value", "{}")
+
+
 def test_a_registry_that_is_down_is_named(answering: Answering) -> None:
     answering.server_close()
     with pytest.raises(ClusterError, match=f"schema registry {answering.url.rstrip('/')}: does not answer: "):
@@ -96,8 +104,10 @@ def test_a_registry_that_is_down_is_named(answering: Answering) -> None:
 @pytest.mark.parametrize(
     ("url", "text", "says"),
     [
-        ("registry:8081", None, "REGISTRY=registry:8081: must be an address like http://host:8081"),
+        ("registry:8081", None, "REGISTRY=registry:8081: must be an address like http://host:8081, without a query"),
         ("http://host:port", None, "REGISTRY=http://host:port: must be an address"),
+        ("http://host?apikey=secret", None, "REGISTRY=http://host: must be an address like http://host:8081, without"),
+        ("http://registry", "basic.auth.credentials.source=URL", "basic.auth.credentials.source: must be USER_INFO"),
         ("http://[::1", None, "REGISTRY=http://[::1: must be an address"),
         ("http://me:secret@registry", None, "REGISTRY: must not contain credentials; put basic.auth.user.info="),
         ("me:secret@registry", None, "REGISTRY: must not contain credentials"),
@@ -119,5 +129,5 @@ def test_unusable_options_are_refused(url: str, text: str | None, says: str, tmp
 def test_unreadable_certificates_are_named(tmp_path: Path) -> None:
     config = tmp_path / "registry.properties"
     config.write_text("ssl.ca.location=/no/such/file.pem\n")
-    with pytest.raises(BadInputError, match=r"REGISTRY_CONFIG: /no/such/file\.pem: cannot be used as certificates: "):
-        SchemaRegistry.of("https://127.0.0.1:1", config).register("t-value", "{}")
+    with pytest.raises(BadInputError, match=r"REGISTRY_CONFIG: ssl.ca.location=/no/such/file\.pem: cannot be loaded: "):
+        SchemaRegistry.of("https://127.0.0.1:1", config)

@@ -36,7 +36,7 @@ def test_the_plan_counts_a_restart_of_the_brokers_before_each_repetition_that_va
     kept, restarted = (
         IngestionRuntime().cost_of(each, {each.cases[0]: 6}, sized=False) for each in (of_processes, of_brokers)
     )
-    assert restarted.duration_s == pytest.approx(kept.duration_s + 6 * 5.0)
+    assert restarted.duration_s == pytest.approx(kept.duration_s + 6 * 10.5)
 
 
 def files(folder: Path, of: CompareIngestion) -> RowsFiles:

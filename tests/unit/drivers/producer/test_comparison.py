@@ -141,7 +141,7 @@ def test_own_brokers_cost_a_start_for_each_part_and_a_restart_before_each_repeti
     started = duration_s(3, "linger.ms", [0, 5])
     restarted = duration_s(3, "num.io.threads", [1, 8])
     assert without < started < restarted
-    assert restarted - started == pytest.approx(2 * BLOCKS * 3 * 5.0)
+    assert restarted - started == pytest.approx(2 * BLOCKS * 3 * 10.5)
     assert duration_s(6, "num.io.threads", [1, 8]) - started == pytest.approx(2 * (restarted - started))
 
 

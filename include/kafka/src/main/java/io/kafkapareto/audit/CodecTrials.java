@@ -90,7 +90,7 @@ final class CodecTrials {
     }
 
     /** Return the size of a batch of these records. */
-    private static long bytesOfBatch(List<StoredBatch.Sent> records, Compression compression) {
+    static long bytesOfBatch(List<StoredBatch.Sent> records, Compression compression) {
         long bytes = records.stream().mapToLong(StoredBatch.Sent::bytes).sum();
         try (MemoryRecordsBuilder builder = MemoryRecords.builder(
                 ByteBuffer.allocate((int) bytes + 1024), compression, TimestampType.CREATE_TIME, 0)) {

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
@@ -37,7 +38,7 @@ import org.apache.kafka.common.record.internal.RecordBatch;
  *
  * <p>The request is one JSON object on stdin; each topic's description is one line on stdout, or its {@code error}.
  * With a {@code history} above 1, a topic has a line per sample, oldest first: the time of its records is divided into
- * that many equal periods, and a sample is read at the end of each.
+ * that many equal periods, and a sample is read at the end of each, without codec trials.
  */
 public final class TopicAudit {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -98,7 +99,9 @@ public final class TopicAudit {
                     List.of(name), new DescribeTopicsOptions().timeoutMs(TIMEOUT_MS)).allTopicNames().get().get(name);
             long sinceMs = 0;
             for (long timeMs : TopicSample.times(admin, topic, history)) {
-                answers.println(JSON.writeValueAsString(described(topic, sinceMs, timeMs)));
+                // The latest sample is the same with and without a history.
+                long fromMs = timeMs == TopicSample.LATEST ? 0 : sinceMs;
+                answers.println(JSON.writeValueAsString(described(topic, fromMs, timeMs)));
                 sinceMs = timeMs;
             }
         } catch (Exception | OutOfMemoryError failure) { // the other topics are still read
@@ -122,8 +125,8 @@ public final class TopicAudit {
         if (sample.batches().isEmpty()) {
             return found.putNull("sample");
         }
-        sampled(found.putObject("sample").put("records_day", recordsOfLastDay(topic)), topic, compressionType,
-                sample.batches());
+        Long recordsDay = history > 1 ? null : recordsOfLastDay(topic);
+        sampled(found.putObject("sample").put("records_day", recordsDay), topic, compressionType, sample.batches());
         if (sampleFile != null) {
             SampledRecords.write(sampleFile, inOrderOfTime(sample.batches()), MAX_SAMPLE_FILE_BYTES);
         }
@@ -154,10 +157,12 @@ public final class TopicAudit {
         late(found, batches);
         producers(found, batches);
         ArrayNode trials = found.putArray("trials");
-        CodecTrials.of(batches, TRIAL_BYTES, BYTES_PER_TRIAL).forEach(each -> trials.addObject()
-                .put("codec", each.codec()).put("batch_bytes", each.batchBytes())
-                .put("uncompressed_bytes", each.uncompressedBytes()).put("bytes", each.bytes())
-                .put("cpu_ns_per_byte", each.cpuNsPerByte()));
+        if (history == 1) {
+            CodecTrials.of(batches, TRIAL_BYTES, BYTES_PER_TRIAL).forEach(each -> trials.addObject()
+                    .put("codec", each.codec()).put("batch_bytes", each.batchBytes())
+                    .put("uncompressed_bytes", each.uncompressedBytes()).put("bytes", each.bytes())
+                    .put("cpu_ns_per_byte", each.cpuNsPerByte()));
+        }
         replay(found.putObject("replay"), topic, compressionType, batches);
     }
 
@@ -264,21 +269,21 @@ public final class TopicAudit {
         }
         boolean isRecompressed = compressionType != null && !compressionType.equals("producer");
         Codec present = new Codec(batches.get(batches.size() / 2).codec(), null);
-        int batchSize = model.batchSize();
-        int lingerMs = model.lingerMs(batchSize, present);
-        replay.putObject("settings").put("batch.size", batchSize).put("linger.ms", lingerMs)
+        TopicModel.Fit fit = model.fit(present);
+        replay.put("client", fit.client().name().toLowerCase(Locale.ROOT));
+        replay.putObject("settings").put("batch.size", fit.batchSize()).put("linger.ms", fit.lingerMs())
                 .put("compression.type", present.name());
         replay.set("producers", JSON.valueToTree(model.producers()));
         ArrayNode stored = replay.putArray("stored");
         batches.forEach(each -> batch(stored, each.lastTimestampMs(), each.records().size(), each.bytes()));
         ArrayNode sent = replay.putArray("sent");
-        sent(sent.addObject(), model.send(batchSize, lingerMs, present));
+        sent(sent.addObject(), model.send(fit, present));
         for (JsonNode whatIf : whatIfs) {
             String codec = whatIf.path("compression.type").asText(present.name());
             JsonNode level = whatIf.path("compression." + codec + ".level");
             sent(sent.addObject(), model.send(
-                    whatIf.path("batch.size").asInt(batchSize),
-                    whatIf.path("linger.ms").asInt(lingerMs),
+                    new TopicModel.Fit(fit.client(), whatIf.path("batch.size").asInt(fit.batchSize()),
+                            whatIf.path("linger.ms").asInt(fit.lingerMs())),
                     isRecompressed ? present : new Codec(codec, level.isMissingNode() ? null : level.asInt())));
         }
     }

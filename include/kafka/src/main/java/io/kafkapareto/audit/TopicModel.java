@@ -18,12 +18,21 @@ import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.common.record.internal.RecordBatch;
 import org.apache.kafka.common.requests.MetadataResponse.PartitionMetadata;
 
-/** What a topic's producers would have sent under other settings: each one's sampled records are sent again. */
+/** Sends the sampled records of a topic's producers again, under other settings. */
 final class TopicModel {
+    /** A client whose producers fill batches in their own way. */
+    enum Client { JAVA, LIBRDKAFKA }
+
+    /** The client and the settings that explain the stored batches best. */
+    record Fit(Client client, int batchSize, int lingerMs) {}
+
+
     /** Linger times that a producer may have, in milliseconds. */
     private static final List<Integer> LINGERS_MS = List.of(0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000);
 
-    /** Batch sizes that a producer may have; the first is Kafka's default. */
+    private static final int LIBRDKAFKA_BATCH_SIZE = 1_000_000;
+
+    /** Batch sizes that a producer of Java may have; the first is its default. */
     private static final List<Integer> BATCH_SIZES = List.of(
             16384, 32768, 65536, 131072, 262144, 524288, 1048576, 2097152, 4194304);
 
@@ -75,27 +84,59 @@ final class TopicModel {
         return false;
     }
 
-    /** Return the smallest batch size that explains the largest batch. */
-    int batchSize() {
+    /** Return the smallest batch size that explains the largest batch: at least the client's default. */
+    private int batchSize(Client client) {
+        if (client == Client.LIBRDKAFKA) {
+            return LIBRDKAFKA_BATCH_SIZE;
+        }
         int largest = batches.stream().filter(each -> each.records().size() > 1).mapToInt(StoredBatch::bytes).max()
                 .orElse(0);
         return BATCH_SIZES.stream().filter(each -> each >= largest).findFirst()
                 .orElse(BATCH_SIZES.get(BATCH_SIZES.size() - 1));
     }
 
-    /** Return the linger time whose number of batches is closest to the stored one. */
-    int lingerMs(int batchSize, Codec codec) throws InterruptedException {
-        int best = 0;
+    /**
+     * Return the client and the settings whose batches are most like the stored ones.
+     *
+     * <p>With the producer's own partitioner, records without a key stay in a partition until a batch is full in Java
+     * alone.
+     */
+    Fit fit(Codec codec) throws InterruptedException {
+        boolean isJava = batchesOfProducer.values().stream().allMatch(this::isPartitionFree);
+        int[] stored = batches.stream().mapToInt(each -> each.records().size()).sorted().toArray();
+        Fit best = null;
         double least = Double.MAX_VALUE;
-        for (int lingerMs : LINGERS_MS) {
-            int sent = batchCount(send(batchSize, lingerMs, codec));
-            double away = Math.abs(Math.log((double) sent / batches.size()));
-            if (away < least) {
-                least = away;
-                best = lingerMs;
+        for (Client client : isJava ? List.of(Client.JAVA) : List.of(Client.values())) {
+            for (int lingerMs : LINGERS_MS) {
+                Fit fit = new Fit(client, batchSize(client), lingerMs);
+                int[] sent = send(fit, codec).stream().flatMap(each -> each.batches().stream())
+                        .mapToInt(ReplayedProducer.SentBatch::records).sorted().toArray();
+                double away = Math.abs(Math.log((double) sent.length / stored.length)) + distance(stored, sent);
+                if (away < least) {
+                    least = away;
+                    best = fit;
+                }
             }
         }
         return best;
+    }
+
+    /** Return the largest difference between two distributions (Kolmogorov and Smirnov), each in ascending order. */
+    static double distance(int[] one, int[] other) {
+        double largest = 0;
+        int at = 0;
+        int otherAt = 0;
+        while (at < one.length && otherAt < other.length) {
+            int value = Math.min(one[at], other[otherAt]);
+            while (at < one.length && one[at] == value) {
+                at++;
+            }
+            while (otherAt < other.length && other[otherAt] == value) {
+                otherAt++;
+            }
+            largest = Math.max(largest, Math.abs((double) at / one.length - (double) otherAt / other.length));
+        }
+        return largest;
     }
 
     /** Return the producers' IDs, in the order of {@link #send}. */
@@ -104,23 +145,27 @@ final class TopicModel {
     }
 
     /** Return what each producer would have sent. */
-    List<ReplayedProducer.Outcome> send(int batchSize, int lingerMs, Codec codec) throws InterruptedException {
-        var settings = new ReplayedProducer.Settings(batchSize, lingerMs, codec.compression());
+    List<ReplayedProducer.Outcome> send(Fit fit, Codec codec) throws InterruptedException {
+        var settings = new ReplayedProducer.Settings(fit.batchSize(), fit.lingerMs(), codec.compression());
         List<ReplayedProducer.Outcome> outcomes = new ArrayList<>();
         for (List<StoredBatch> ofProducer : batchesOfProducer.values()) {
-            String name = topic.name() + "." + replays++;
-            outcomes.add(ReplayedProducer.send(name, leaders(name), arrivals(ofProducer), settings));
+            if (fit.client() == Client.LIBRDKAFKA) {
+                outcomes.add(ReplayedLibrdkafka.send(topic.partitions().size(), arrivals(ofProducer, true), settings));
+            } else {
+                String name = topic.name() + "." + replays++;
+                List<ReplayedProducer.Arrival> arrivals = arrivals(ofProducer, isPartitionFree(ofProducer));
+                outcomes.add(ReplayedProducer.send(name, leaders(name), arrivals, settings));
+            }
         }
         return outcomes;
     }
 
-    static int batchCount(List<ReplayedProducer.Outcome> outcomes) {
-        return outcomes.stream().mapToInt(each -> each.batches().size()).sum();
-    }
-
-    /** Return the records in order of time; those of one millisecond spread evenly over it. */
-    private List<ReplayedProducer.Arrival> arrivals(List<StoredBatch> ofProducer) {
-        boolean isFree = isPartitionFree(ofProducer);
+    /**
+     * Return the records in order of time; those of one millisecond spread evenly over it.
+     *
+     * @param isFree whether the client chooses the partition of records without a key
+     */
+    private List<ReplayedProducer.Arrival> arrivals(List<StoredBatch> ofProducer, boolean isFree) {
         List<ReplayedProducer.Arrival> arrivals = new ArrayList<>();
         for (StoredBatch batch : ofProducer) {
             for (StoredBatch.Sent record : batch.records()) {

@@ -59,7 +59,7 @@ record TopicSample(List<StoredBatch> batches, long readBytes, boolean isCut) {
             List<TopicPartition> partitions = requireReadable(topic);
             long first = answers(admin, partitions, OffsetSpec.forTimestamp(0)).values().stream()
                     .mapToLong(ListOffsetsResultInfo::timestamp).filter(each -> each >= 0).min().orElse(0);
-            long period = newest(admin, partitions) - first;
+            long period = Math.min(newest(admin, partitions), System.currentTimeMillis()) - first;
             for (int number = 1; number < count; number++) {
                 times.add(first + period * number / count);
             }

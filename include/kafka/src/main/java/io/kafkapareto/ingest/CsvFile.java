@@ -185,7 +185,7 @@ record CsvFile(
         int column = names.indexOf(name);
         if (column < 0) {
             throw new Refused(rows.file() + ": has no column '" + name + "' for the key; its columns: "
-                    + String.join(", ", names));
+                    + TypedColumn.quoted(names));
         }
         if (column != names.lastIndexOf(name)) {
             throw new Refused(rows.file() + ": has two columns '" + name + "'; the key needs a unique name");

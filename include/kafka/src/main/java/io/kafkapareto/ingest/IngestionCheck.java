@@ -120,8 +120,9 @@ public final class IngestionCheck {
         while (!ends.isEmpty()) {
             ConsumerRecords<byte[], byte[]> polled = consumer.poll(POLL);
             for (ConsumerRecord<byte[], byte[]> each : polled) {
-                limit.awaitRoomFor(each.value().length + Math.max(each.serializedKeySize(), 0));
-                sums.add(each.value(), 0, each.value().length, areKeyed ? each.key() : null);
+                byte[] value = each.value() == null ? new byte[0] : each.value();  // a tombstone is no row of the file
+                limit.awaitRoomFor(value.length + Math.max(each.serializedKeySize(), 0));
+                sums.add(value, 0, value.length, areKeyed ? each.key() : null);
                 read[each.partition()]++;
             }
             if (!polled.isEmpty()) {

@@ -18,10 +18,10 @@ final class RowSums {
     private long first;
     private long second;
 
-    /** Add a row's value, and its key unless it has none. */
+    /** Add a row's value and key; {@code key} is null for none. */
     void add(byte[] array, int from, int length, byte[] key) {
         rows++;
-        bytes += length;
+        bytes += length + (key == null ? 0 : key.length);
         first += HASH.hash(array, from, length, seed(key, FIRST_SEED));
         second += HASH.hash(array, from, length, seed(key, SECOND_SEED));
     }

@@ -1,6 +1,7 @@
 package io.kafkapareto.ingest;
 
 import java.util.List;
+import java.util.stream.Collectors;
 
 /**
  * A column of the file as a field of a JSON object or an Avro record.
@@ -35,9 +36,14 @@ record TypedColumn(int index, String name, FieldType type, WhenEmpty whenEmpty) 
         int index = columns.indexOf(field);
         if (index < 0) {
             throw new Refused("the schema's field '" + field + "' is not a column of the file; its columns: "
-                    + String.join(", ", columns));
+                    + quoted(columns));
         }
         return index;
+    }
+
+    /** Return names in quotes, separated by commas. */
+    static String quoted(List<String> names) {
+        return names.stream().map(each -> "'" + each + "'").collect(Collectors.joining(", "));
     }
 
     /**

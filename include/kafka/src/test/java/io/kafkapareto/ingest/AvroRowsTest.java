@@ -62,7 +62,7 @@ class AvroRowsTest {
 
     @Test
     void aSchemaThatDoesNotFitIsRefused() {
-        requireRefused(List.of("t", "flag", "a b"), "the schema's field 'i' is not a column of the file; its columns: t, flag, a_b");
+        requireRefused(List.of("t", "flag", "a b"), "the schema's field 'i' is not a column of the file; its columns: 't', 'flag', 'a_b'");
         requireRefused(List.of("t", "flag", "a b", "i", "z"), "the schema has no field for the column 'z'");
         assertEquals("the schema is of type string; expected an Avro record",
                 assertThrows(Refused.class, () -> AvroRows.parsed("\"string\"")).getMessage());

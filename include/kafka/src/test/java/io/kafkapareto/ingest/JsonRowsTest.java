@@ -46,7 +46,7 @@ class JsonRowsTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = {
         "t,n,d,b,more|the schema has no field for the column 'more'",
-        "t,d|the schema's field 'n' is not a column of the file; its columns: t, d",
+        "t,d|the schema's field 'n' is not a column of the file; its columns: 't', 'd'",
         "t,n,d,b,optional|the schema's property 'optional': type \"object\": expected string, integer, number or boolean, or "
                 + "one of them and null",
     })

@@ -53,7 +53,7 @@ class KeysTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = {
-        "no|has no column 'no' for the key; its columns: id, name, a,b, id2, x, x",
+        "no|has no column 'no' for the key; its columns: 'id', 'name', 'a,b', 'id2', 'x', 'x'",
         "id,|has no column '' for the key",
         "id,id|the key's columns id,id: one is named twice",
         "x|has two columns 'x'; the key needs a unique name",

@@ -266,21 +266,24 @@ $(STAMPS)/peers: benchmarks/requirements.txt $(STAMPS)/python
 	@$(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > "$$(cat .state/peers/folder)/main.pth"
 	@touch $@
 
+# Package the project of a pom; $(1) is the pom, $(2) are Maven's options.
+define MAVEN_PACKAGE
+	@$(MAVEN) -f $(1) package $(2) > '$(STAMPS)/$(@F).log' 2>&1 || \
+	  { tail -5 '$(STAMPS)/$(@F).log'; echo 'error: Maven failed (its log is above); if it is a download, check the network and settings.xml, then run make again' >&2; exit 1; }
+	@touch $@
+endef
+
 $(STAMPS)/kafka: include/kafka/pom.xml $(shell find include/kafka/src/main -type f 2>/dev/null) | preflight
 	@echo 'Downloading Kafka from Maven Central and compiling its helper (under a minute) …'
 	@mkdir -p $(STAMPS)
 	@rm -rf $@ '$(TOOLS)/kafka/jars' '$(TOOLS)/kafka/build'
-	@$(MAVEN) -f include/kafka/pom.xml package -Dmaven.test.skip=true -DstateDir='$(TOOLS)/kafka' > '$(STAMPS)/kafka.log' 2>&1 || \
-	  { tail -5 '$(STAMPS)/kafka.log'; echo 'error: Maven failed (its log is above); if it is a download, check the network and settings.xml, then run make again' >&2; exit 1; }
-	@touch $@
+	$(call MAVEN_PACKAGE,include/kafka/pom.xml,-Dmaven.test.skip=true -DstateDir='$(TOOLS)/kafka')
 
 $(STAMPS)/registry: tests/registry/pom.xml | preflight
 	@echo 'Downloading a schema registry for the tests from Maven Central (140 MB) …'
 	@mkdir -p $(STAMPS)
 	@rm -rf $@ '$(TOOLS)/registry'
-	@$(MAVEN) -f $< package -DstateDir='$(TOOLS)/registry' > '$(STAMPS)/registry.log' 2>&1 || \
-	  { tail -5 '$(STAMPS)/registry.log'; echo 'error: Maven failed (its log is above); if it is a download, check the network and settings.xml, then run make again' >&2; exit 1; }
-	@touch $@
+	$(call MAVEN_PACKAGE,$<,-DstateDir='$(TOOLS)/registry')
 
 # Without CDS archives, brokers and steps only start more slowly.
 $(STAMPS)/cds-archives: $(STAMPS)/kafka $(STAMPS)/python
@@ -304,9 +307,7 @@ $(STAMPS)/spark-jars: $(LOG_PIPELINE)/warehouse/pom.xml | preflight
 	@echo 'Downloading the Kafka connector of Spark from Maven Central …'
 	@mkdir -p $(STAMPS)
 	@rm -rf $@ '$(TOOLS)/log-pipeline/spark-jars'
-	@$(MAVEN) -f $< package -DstateDir='$(TOOLS)/log-pipeline/spark-jars' > '$(STAMPS)/spark-jars.log' 2>&1 || \
-	  { tail -5 '$(STAMPS)/spark-jars.log'; echo 'error: Maven failed (its log is above); if it is a download, check the network and settings.xml, then run make again' >&2; exit 1; }
-	@touch $@
+	$(call MAVEN_PACKAGE,$<,-DstateDir='$(TOOLS)/log-pipeline/spark-jars')
 
 $(STAMPS)/minio-$(MINIO_VERSION): | preflight
 	@echo 'Building MinIO from source, once (about 3 minutes) …'
@@ -319,9 +320,7 @@ $(STAMPS)/aggregator: $(LOG_PIPELINE)/aggregator/pom.xml $(shell find $(LOG_PIPE
 	@echo 'Downloading Camel from Maven Central and compiling the aggregator of the log pipeline (under a minute) …'
 	@mkdir -p $(STAMPS)
 	@rm -rf $@ '$(TOOLS)/log-pipeline/aggregator' '$(TOOLS)/log-pipeline/aggregator-build'
-	@$(MAVEN) -f $(LOG_PIPELINE)/aggregator/pom.xml package -Dmaven.test.skip=true -DstateDir='$(TOOLS)/log-pipeline' > '$(STAMPS)/aggregator.log' 2>&1 || \
-	  { tail -5 '$(STAMPS)/aggregator.log'; echo 'error: Maven failed (its log is above); if it is a download, check the network and settings.xml, then run make again' >&2; exit 1; }
-	@touch $@
+	$(call MAVEN_PACKAGE,$(LOG_PIPELINE)/aggregator/pom.xml,-Dmaven.test.skip=true -DstateDir='$(TOOLS)/log-pipeline')
 
 # Build the Go program in the folder with the target's name; $(1) is its name in messages.
 define GO_PROGRAM

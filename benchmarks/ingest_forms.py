@@ -22,8 +22,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from benchmarks.on_cluster import DATA, clear_errors
-from kafka_pareto.analysis.student import student
+from benchmarks.on_cluster import DATA, clear_errors, ratio_text
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.drivers.common.load_tool import LoadRequest
 from kafka_pareto.drivers.common.producer_performance import ProducerPerformance
@@ -97,15 +96,9 @@ def report(measured: pd.DataFrame) -> list[str]:
         for name, other in _COMPARED:
             found = paces[name]
             known = method != other and method in found and other in found
-            cells.append(_ratio(found[method] / found[other]) if known else "")
+            cells.append(ratio_text(found[method] / found[other]) if known else "")
         lines.append(f"| {' | '.join(cells)} |")
     return lines
-
-
-def _ratio(ratios: pd.Series[float]) -> str:
-    found = student(np.log(ratios.to_numpy()), 0.95)
-    mean, low, high = np.exp([found.mean, found.low, found.high])
-    return f"{mean:.2f} ({low:.2f} to {high:.2f})"
 
 
 def _measure(blocks: int, file: Path) -> None:

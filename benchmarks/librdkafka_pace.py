@@ -20,8 +20,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from benchmarks.on_cluster import DATA, clear_errors
-from kafka_pareto.analysis.student import student
+from benchmarks.on_cluster import DATA, clear_errors, ratio_text
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.records import TimedLoad
 from kafka_pareto.drivers.common.load_tool import LoadRequest
@@ -81,16 +80,10 @@ def report(measured: pd.DataFrame) -> list[str]:
             found = by_block[name]
             cells += [
                 format(found[sender].median(), form),
-                _ratio(found[OURS] / found[sender]) if sender != OURS else "",
+                ratio_text(found[OURS] / found[sender]) if sender != OURS else "",
             ]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
-
-
-def _ratio(ratios: pd.Series[float]) -> str:
-    found = student(np.log(ratios.to_numpy()), 0.95)
-    mean, low, high = np.exp([found.mean, found.low, found.high])
-    return f"{mean:.2f} ({low:.2f} to {high:.2f})"
 
 
 def _measure(blocks: int, file: Path) -> None:

@@ -25,6 +25,7 @@ from rich.logging import RichHandler
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from kafka_pareto.analysis import paired_tests
+from kafka_pareto.analysis.student import student
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import baseline_candidate
@@ -250,3 +251,10 @@ def shown(measure: Measure, progress: Progress, description: str, repetitions: i
 
 def _prefix(campaign: Campaign, case: str, phase: Phase) -> str:
     return campaign.keys.confirmation(case, f"{phase}/")
+
+
+def ratio_text(ratios: pd.Series[float]) -> str:
+    """Return the geometric mean of the blocks' ratios, with its 95 % interval."""
+    found = student(np.log(ratios.to_numpy()), 0.95)
+    mean, low, high = np.exp([found.mean, found.low, found.high])
+    return f"{mean:.2f} ({low:.2f} to {high:.2f})"

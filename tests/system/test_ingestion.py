@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from kafka_pareto.drivers.ingestion.file_ingestion import FileToSend
+from kafka_pareto.drivers.ingestion.file_to_send import FileToSend
 from kafka_pareto.drivers.ingestion.load import IngestionRequest, most_row_bytes
 from kafka_pareto.drivers.ingestion.plain_csv import plain_csv
 from kafka_pareto.errors import BadInputError, ClusterError, KafkaParetoError

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.drivers.ingestion.file_ingestion import FileToSend
+from kafka_pareto.drivers.ingestion.file_to_send import FileToSend
 from kafka_pareto.drivers.ingestion.output import IngestionOutput
 from kafka_pareto.errors import ClusterError
 from kafka_pareto_embedded.runs.ingest import watch_of

@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka import Producer
 
 from kafka_pareto.brokers.processes import tied
-from kafka_pareto.drivers.ingestion.file_ingestion import FileToSend
+from kafka_pareto.drivers.ingestion.file_to_send import FileToSend
 from kafka_pareto.drivers.ingestion.load import MAIN_CLASS
 from kafka_pareto.errors import BadInputError, ClusterError, LeaseHeldError, LoadToolError
 from tests.system.ingestion_bench import ROWS, Bench, new_name, require_equal

@@ -14,7 +14,7 @@ import pytest
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from kafka_pareto.brokers.ports import free_ports
-from kafka_pareto.drivers.ingestion.file_ingestion import FileToSend
+from kafka_pareto.drivers.ingestion.file_to_send import FileToSend
 from kafka_pareto.drivers.ingestion.schema_registry import SchemaRegistry
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.java import java_environment

@@ -18,7 +18,8 @@ from kafka_pareto.drivers.common.all_topics_watch import AllTopicsWatch
 from kafka_pareto.drivers.common.cluster_access import require_login
 from kafka_pareto.drivers.common.cluster_mark import exclusive_load
 from kafka_pareto.drivers.common.systems import missing_safeguards
-from kafka_pareto.drivers.ingestion.file_ingestion import Arrived, FileIngestion, FileToSend
+from kafka_pareto.drivers.ingestion.file_ingestion import Arrived, FileIngestion
+from kafka_pareto.drivers.ingestion.file_to_send import FileToSend
 from kafka_pareto.drivers.ingestion.load import IngestionLoad
 from kafka_pareto.drivers.ingestion.plain_csv import PlainCsv, plain_csv, size_if_plain
 from kafka_pareto.drivers.ingestion.schema_registry import SchemaRegistry

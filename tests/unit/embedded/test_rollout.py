@@ -18,8 +18,8 @@ from kafka_pareto.settings import Settings
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.requests import ActiveRequest, RollBackRequest, VerifyRequest
 from kafka_pareto_embedded.bootstrap.ports import Ports
-from kafka_pareto_embedded.runs.checks import rollout_of
 from kafka_pareto_embedded.runs.rollout import roll_back, roll_back_here, show_active
+from kafka_pareto_embedded.runs.verified_settings import rollout_of
 from kafka_pareto_embedded.stack.stack import Stack
 
 pytestmark = pytest.mark.fast

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kafka_pareto.drivers.ingestion.begun_ingestions import BegunIngestion, BegunIngestions, file_digest
+from kafka_pareto.drivers.ingestion.file_to_send import FileToSend
 from kafka_pareto.drivers.ingestion.load import CheckRequest, IngestionLoad, IngestionRequest, most_row_bytes
 from kafka_pareto.drivers.ingestion.output import CheckOutput, IngestionOutput
-from kafka_pareto.drivers.ingestion.schema_registry import SchemaRegistry
-from kafka_pareto.errors import BadInputError, ClusterError, LoadToolError
+from kafka_pareto.drivers.ingestion.topics import IngestionTopics, require_as_asked
+from kafka_pareto.errors import BadInputError, LoadToolError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue
 
@@ -27,65 +27,12 @@ PROPERTIES: dict[str, PropertyValue] = {
 }
 DEFAULT_PARTITIONS = 12
 _MOST_REPLICAS = 3
-_TOPICS_LIMIT = "max.message.bytes"
 _LIMITED = ("batch.size", "max.request.size")
 _MIB = 1 << 20
 _GIB = 1 << 30
 _LEAST_BUFFER_BYTES = 2 * _MIB  # above the largest row, so no rate limit makes a row too large
 _CODEC_BYTES = 4096  # a codec's overhead on an incompressible batch
-_SETTLED_WITHIN_S = 60.0
-_ASKED_EVERY_S = 1.0
-_STAYS_FOR_S = 2.0
 _LONGEST_S = 7 * 24 * 3600.0
-
-
-@dataclass(frozen=True)
-class FileToSend:
-    """A file and its destination.
-
-    Attributes:
-        encoding: How rows become values: `bytes` unchanged, `latin_1` from ISO 8859-1 to UTF-8, `json` as objects,
-            `avro` as records.
-        key: Columns of the record's key, separated by commas; empty for the row's position in the file.
-        schema: A file with the Avro or JSON schema of the values; None for types from the first row.
-        registry: Where an Avro schema is registered as `<topic>-value`; None for values without a schema ID.
-        partitions: Of a new topic; None for those of an existing one, else 12.
-        most_mib_s: Limit for reading the file, and the topic afterwards; 0 for none.
-        name: The user's, if the file is a converted copy.
-        appends: Whether the topics may hold records already.
-        most_bytes: Limit of the values' bytes in total, where they are larger than the rows.
-    """
-
-    file: Path
-    topic: str
-    delimiter: str = ","
-    encoding: str = "bytes"
-    key: str = ""
-    schema: Path | None = None
-    registry: SchemaRegistry | None = None
-    partitions: int | None = None
-    most_mib_s: float = 0.0
-    name: str = ""
-    appends: bool = False
-    most_bytes: float = math.inf
-
-    def value_schema(self) -> str:
-        """Return the text of the given schema; empty without one.
-
-        Raises:
-            BadInputError: If its file cannot be read.
-        """
-        if self.schema is None:
-            return ""
-        try:
-            text = self.schema.read_text(encoding="utf-8")
-        except OSError as error:
-            raise BadInputError(f"SCHEMA={self.schema}: cannot be read: {error.strerror}") from error
-        except UnicodeDecodeError as error:
-            raise BadInputError(f"SCHEMA={self.schema}: is not UTF-8") from error
-        if not text.strip():
-            raise BadInputError(f"SCHEMA={self.schema}: is empty, expected a schema")
-        return text
 
 
 @dataclass(frozen=True)
@@ -103,6 +50,7 @@ class FileIngestion:
         self._cluster = cluster
         self._tool = tool
         self._begun = BegunIngestions(folder)
+        self._topics = IngestionTopics(cluster)
 
     def alone(self, topic: str) -> AbstractContextManager[None]:
         """Keep other runs away from the topic while the context is open: two would send everything twice.
@@ -147,16 +95,16 @@ class FileIngestion:
             )
             checked = self._tool.check(replace(_check_of(wanted), opens_only=True))
             self._require_below_limit(wanted)
-            found = self._require_fitting_topics(begun, wanted)
+            found = self._topics.require_fitting(begun, wanted)
             if wanted.registry is not None and checked.avro_schema is not None:
                 schema_id = wanted.registry.register(f"{wanted.topic}-value", checked.avro_schema)
                 begun = begun.model_copy(update={"schema_id": schema_id})
             partitions = found or wanted.partitions or DEFAULT_PARTITIONS
-            self._make_topics(begun, partitions, min(len(description.brokers), _MOST_REPLICAS))
-            limit = self._max_message_bytes(wanted.topic)
+            self._topics.make(begun, partitions, min(len(description.brokers), _MOST_REPLICAS))
+            limit = self._topics.max_message_bytes(wanted.topic)
             begun = begun.model_copy(update={"partitions": partitions, "max_message_bytes": limit})
             if wanted.appends:
-                begun = begun.model_copy(update=self._ends(begun))
+                begun = begun.model_copy(update=self._topics.ends(begun))
             self._begun.keep(begun)
             return begun
         if known.is_done:
@@ -171,7 +119,7 @@ class FileIngestion:
                 "original ones, or use another topic"
             )
         self._require_same_partitions(known, wanted)
-        self._wait_until_settled(known)
+        self._topics.wait_until_settled(known)
         return known
 
     def send(
@@ -244,57 +192,6 @@ class FileIngestion:
             return f"delete the file {place} and send to another topic"
         return f"delete the topics {begun.topic} and {begun.malformed_topic} and the file {place}, and start again"
 
-    def _require_fitting_topics(self, begun: BegunIngestion, wanted: FileToSend) -> int:
-        """Require topics without records, unless they may hold some; return the partitions, 0 for a new topic."""
-        for topic in () if wanted.appends else (begun.topic, begun.malformed_topic):
-            if self._partitions_of(topic) and (held := self._cluster.end_offset(topic)):
-                raise BadInputError(
-                    f"topic {topic}: holds {held:,} records that no ingestion of this installation sent; use a new or "
-                    f"empty topic, add APPEND=yes if nothing else sends to it meanwhile, or delete the topics "
-                    f"{begun.topic} and {begun.malformed_topic}"
-                )
-        found = self._partitions_of(begun.topic)
-        _require_as_asked(wanted, found)
-        if found and (wanted.appends or wanted.key):
-            self._require_uncompacted(begun, wanted)
-        return found
-
-    def _make_topics(self, begun: BegunIngestion, partitions: int, replicas: int) -> None:
-        """Create the topics that do not exist."""
-        self._cluster.create_topic(begun.topic, partitions, replicas)
-        self._cluster.create_topic(begun.malformed_topic, 1, replicas)
-
-    def _require_uncompacted(self, begun: BegunIngestion, wanted: FileToSend) -> None:
-        policy = self._topic_config(begun.topic, "cleanup.policy")
-        if policy is None and wanted.appends:
-            raise BadInputError(f"topic {begun.topic}: APPEND=yes needs DescribeConfigs on it, to rule out compaction")
-        if policy is None or "compact" not in policy:
-            return
-        if wanted.key:
-            raise BadInputError(
-                f"topic {begun.topic}: cleanup.policy={policy}: compaction may delete rows before they are read back; "
-                "set cleanup.policy=delete until all rows have arrived"
-            )
-        raise BadInputError(
-            f"topic {begun.topic}: cleanup.policy={policy}: keys are positions in a file, so compaction would "
-            "delete rows of other files; use another topic"
-        )
-
-    def _ends(self, begun: BegunIngestion) -> dict[str, object]:
-        """Return where the ingestion's own records begin.
-
-        Raises:
-            BadInputError: If the topic's end moves, or rows cannot be distinguished from others' there.
-        """
-        if len(self._cluster.end_offsets(begun.malformed_topic)) > 1:
-            raise BadInputError(f"topic {begun.malformed_topic}: must have one partition; use another topic")
-        before = self._cluster.end_offsets(begun.topic)
-        time.sleep(_STAYS_FOR_S)
-        ends = self._cluster.end_offsets(begun.topic)
-        if ends != before:
-            raise BadInputError(f"topic {begun.topic}: another program sends to it; stop that program first")
-        return {"from_offsets": tuple(ends), "malformed_from_offset": self._cluster.end_offset(begun.malformed_topic)}
-
     def _require_below_limit(self, wanted: FileToSend) -> None:
         """Refuse values and keys that are larger than the limit in total; rows alone were compared before."""
         is_larger = wanted.encoding in ("json", "avro") or bool(wanted.key)
@@ -311,62 +208,13 @@ class FileIngestion:
 
     def _require_same_partitions(self, known: BegunIngestion, wanted: FileToSend) -> None:
         """Refuse another number of partitions: a resumed run would look in the wrong ones and send rows twice."""
-        found = self._partitions_of(known.topic)
-        _require_as_asked(wanted, found)
+        found = self._topics.partitions_of(known.topic)
+        require_as_asked(wanted, found)
         if found != (known.partitions or found):
             raise BadInputError(
                 f"topic {known.topic}: has {found} partitions, but had {known.partitions} when {known.file} was begun; "
                 f"use another topic, or {self._restart_advice(known)}"
             )
-
-    def _partitions_of(self, topic: str) -> int:
-        """Return a topic's number of partitions; 0 if it does not exist."""
-        try:
-            return len(self._cluster.topic_health(topic).partitions)
-        except ClusterError as error:
-            if error.kafka_error != "UnknownTopicOrPartitionException":
-                raise
-            return 0
-
-    def _max_message_bytes(self, topic: str) -> int | None:
-        """Return the topic's batch size limit; None if this user may not ask."""
-        found = self._topic_config(topic, _TOPICS_LIMIT)
-        return None if found is None else int(found)
-
-    def _topic_config(self, topic: str, name: str) -> str | None:
-        """Return a setting of the topic; None if this user may not ask."""
-        try:
-            return self._cluster.topic_configs(topic, [name]).get(name)
-        except ClusterError as error:
-            if "Authorization" not in error.kafka_error:
-                raise
-            return None
-
-    def _wait_until_settled(self, known: BegunIngestion) -> None:
-        """Wait until all replicas are in sync, and both topics' ends stay unchanged for seconds.
-
-        A killed run's last batches are then counted, unless a replica hangs for longer and stores them later. Such rows
-        are sent twice; the read-back finds them.
-
-        Raises:
-            ClusterError: If that takes more than a minute.
-        """
-        topics = (known.topic, known.malformed_topic)
-        deadline = time.monotonic() + _SETTLED_WITHIN_S
-        while reason := next(filter(None, (self._cluster.topic_health(topic).reason for topic in topics)), ""):
-            if time.monotonic() > deadline:
-                raise ClusterError(f"{reason}; fix this first, then run make ingest again")
-            time.sleep(_ASKED_EVERY_S)
-        ends = [self._cluster.end_offset(topic) for topic in topics]
-        while True:
-            time.sleep(_STAYS_FOR_S)
-            before, ends = ends, [self._cluster.end_offset(topic) for topic in topics]
-            if ends == before:
-                return
-            if time.monotonic() > deadline:
-                raise ClusterError(
-                    f"topic {known.topic}: another program sends to it; stop that program, then run make ingest again"
-                )
 
 
 def properties_of(begun: BegunIngestion, most_mib_s: float = 0.0) -> dict[str, PropertyValue]:
@@ -393,8 +241,3 @@ def _check_of(wanted: FileToSend, schema_id: int | None = None) -> CheckRequest:
         schema=wanted.schema,
         schema_id=schema_id,
     )
-
-
-def _require_as_asked(wanted: FileToSend, found: int) -> None:
-    if found and wanted.partitions not in (None, found):
-        raise BadInputError(f"topic {wanted.topic}: has {found} partitions; expected PARTITIONS={wanted.partitions}")

@@ -26,7 +26,6 @@ final class TopicModel {
     /** The client and the settings that explain the stored batches best. */
     record Fit(Client client, int batchSize, int lingerMs) {}
 
-
     /** Linger times that a producer may have, in milliseconds. */
     private static final List<Integer> LINGERS_MS = List.of(0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000);
 

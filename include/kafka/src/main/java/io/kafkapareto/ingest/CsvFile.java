@@ -77,7 +77,8 @@ record CsvFile(
             if (rows.bytes() == 0 || lines.isBlank() && !nextRow(lines)) {
                 throw new Refused(text.file() + ": has a header but no rows");
             }
-            found = new CsvFile(header, lines.copy(), fields, delimiter, encoding, mostRowBytes, rows, null).with("", -1);
+            found = new CsvFile(header, lines.copy(), fields, delimiter, encoding, mostRowBytes, rows, null)
+                    .withSchema("", -1);
             found.probe(lines, linesBefore, headerLine);
             return found;
         }
@@ -214,10 +215,10 @@ record CsvFile(
      * Return the file with a schema of its values.
      *
      * @param schema an Avro or a JSON schema; empty for types from the first row
-     * @param schemaId an Avro schema's number in a registry, which precedes each value; -1 for none
+     * @param schemaId an Avro schema's ID in a registry, which precedes each value; -1 for none
      * @throws Refused if values have no schema, or this one does not fit the file
      */
-    CsvFile with(String schema, int schemaId) throws Refused {
+    CsvFile withSchema(String schema, int schemaId) throws Refused {
         Supplier<RowEncoder> found = switch (encoding) {
             case "json" -> {
                 List<TypedColumn> columns = schema.isEmpty() ? JsonRows.inferredColumns(names(), firstValues())

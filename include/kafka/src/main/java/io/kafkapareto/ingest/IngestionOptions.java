@@ -42,7 +42,7 @@ final class IngestionOptions {
                 Path.of(options.getString(option)), delimiter(options), options.getString("encoding"),
                 options.getInt("most_row_bytes"));
         try {
-            return file.with(schema(options), options.getInt("schema_id"));
+            return file.withSchema(schema(options), options.getInt("schema_id"));
         } catch (Refused error) {
             throw new Refused(options.getString("schema") + ": " + error.getMessage());
         }

@@ -36,8 +36,8 @@ from tests.system.steps import ROOT, StepRunner
 pytestmark = pytest.mark.brokers
 
 RECORDS, RECORDS_S, PARTITIONS = 6_000, 2_000, 6
-PRESENT = {"linger.ms": "50"}  # long enough that a busy broker's answers do not decide on batches
-OTHER = {"linger.ms": "200", "batch.size": "65536", "compression.type": "zstd"}
+PRESENT = {"linger.ms": "20"}  # long enough that a busy broker's answers do not decide on batches
+OTHER = {"linger.ms": "100", "batch.size": "65536", "compression.type": "zstd"}
 
 
 def send(brokers: Brokers, topic: str, events: Path, **properties: str) -> None:
@@ -280,7 +280,7 @@ def test_the_batches_tell_which_of_two_settings_a_producer_uses(brokers: Running
     assert late.use == "not in use"
     assert late.reasons[0] == "codec none instead of zstd"
     # By the records per batch alone.
-    (waits,) = verified(brokers, "audited.now", {"linger.ms": "500"}, PRESENT).producers
+    (waits,) = verified(brokers, "audited.now", {"linger.ms": "200"}, PRESENT).producers
     assert waits.use != "in use"
     assert "records per batch instead of" in waits.reasons[0]
 

@@ -7,7 +7,7 @@ ifndef INSTALLING
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: help run rollback retune active in-force ingest remove-topics doctor audit sizing up down status clean env docs pictures test test-fast test-studies test-compose test-long benchmark benchmark-runs benchmark-others benchmark-cluster lint advisories sbom mutants setup lock log-pipeline preflight preflight-start preflight-run preflight-tests setup-tests
+.PHONY: help run rollback retune active in-force ingest remove-topics doctor audit sizing up down status backup restore clean env docs pictures test test-fast test-studies test-compose test-long benchmark benchmark-runs benchmark-cluster lint advisories sbom mutants setup lock log-pipeline preflight preflight-start preflight-run preflight-tests setup-tests
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -74,8 +74,7 @@ audit: setup ## describe topics, predict settings: [TOPICS=…] [WHAT_IF=…] [S
 sizing: setup ## size a cluster: RECORDS_S=… RECORD_SIZE=… [REPLICATION=…] [BROKERS=…] …
 	@$(STACK) sizing
 
-##@ The stack: Kafka, MinIO, MLflow and Airflow as local processes; `make env` is for docker compose
-up: preflight-start setup ## start the embedded stack and wait until it is ready
+up: preflight-start setup ## start the embedded stack (Kafka, MinIO, MLflow, Airflow) and wait until it is ready
 	@$(STACK) up
 
 down: ## stop the stack, keep its data
@@ -84,13 +83,19 @@ down: ## stop the stack, keep its data
 status: ## show programs and addresses, and topics left behind by campaigns
 	@if [ -e $(STAMPS)/python ]; then $(STACK) status; else echo 'The stack is down and not set up yet; start it with `make up`.'; fi
 
+backup: setup ## back up the stopped stack, secrets included: FILE=…
+	@$(STACK) backup
+
+restore: setup ## restore a backup into an empty state folder: FILE=…
+	@$(STACK) restore
+
 clean: ## stop the stack and remove all state and installed tools
 # A damaged environment must not prevent the removal; a working one may refuse it.
 	@if [ -e $(STAMPS)/python ] && $(PYTHON) -c 'import kafka_pareto_cli.app' 2>/dev/null; then $(STACK) clean; fi
 	@if [ "$$KAFKA_PARETO_STATE" = '$(TOOLS)' ]; then rm -rf .state; fi
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-env: ## write .env with generated secrets, or add its missing lines
+env: ## for docker compose: write .env with generated secrets, or add its missing lines
 	@python3 -B -m kafka_pareto_containers.env_file
 
 ##@ Development
@@ -131,13 +136,6 @@ benchmark-runs: setup $(STAMPS)/peers ## repeat these runs with every strategy a
 	$(PYTHON) -m benchmarks.search_runs rounds rounds_of_four one_shot random latin_hypercube
 	.state/peers/bin/python -m pytest -q tests/contract/test_strategies.py
 	.state/peers/bin/python -m benchmarks.search_runs optuna_nsga3 optuna_tpe botorch_nehvi
-
-benchmark-others: setup ## the other figures: 15 minutes on an otherwise idle machine
-	$(PYTHON) -m benchmarks.overhead
-	$(PYTHON) -m benchmarks.variability
-	$(PYTHON) -m benchmarks.adaptive
-	$(PYTHON) -m benchmarks.surrogates
-	$(PYTHON) -m benchmarks.search_speed
 
 benchmark-cluster: setup $(STAMPS)/peers ## measure strategies and picks on the stack of `make up`: an hour
 	.state/peers/bin/python -m benchmarks.search_on_cluster measure

@@ -53,6 +53,9 @@ RULES: dict[str, Rule] = {
     "check_measure": _MEASURING,
     # Like `report`, with less data.
     "check_compare": _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=10)),
+    "clean_up": _COMPUTING,
+    # SQLite allows one writer at a time, and the scheduler writes too.
+    "clean_database": _COMPUTING,
     "tune": _QUICK,
     "ask": _QUICK,
 }

@@ -18,6 +18,7 @@ from kafka_pareto.settings import load_settings
 from kafka_pareto.study.requests import (
     ActiveRequest,
     AuditRequest,
+    BackupRequest,
     DoctorRequest,
     GateRequest,
     IngestRequest,
@@ -411,6 +412,29 @@ def status(as_json: AsJson = False) -> None:
             Console().print(table)
             print(f"\nLogins: {stack.logins}")
             print_topics_left(stack, processes)
+
+
+@app.command(epilog=_ends("backup stack.tar.gz"), rich_help_panel=_STACK)
+@command_options(BackupRequest, "backup", "file")
+@replying
+def backup(options: Callable[[], BackupRequest]) -> Reply:
+    """Write a stopped stack's results, databases and secrets to a file."""
+    request = options()
+    from kafka_pareto_embedded.lifecycle.backup import back_up  # noqa: PLC0415
+
+    return Reply({"file": str(request.file), "bytes": back_up(request.file, say)})
+
+
+@app.command(epilog=_ends("restore stack.tar.gz"), rich_help_panel=_STACK)
+@command_options(BackupRequest, "restore", "file")
+@replying
+def restore(options: Callable[[], BackupRequest]) -> Reply:
+    """Restore a stack from its backup, in a checkout or state folder without one."""
+    request = options()
+    from kafka_pareto_embedded.lifecycle.backup import restore as restore_stack  # noqa: PLC0415
+
+    require_checkout()
+    return Reply({"restored": str(restore_stack(request.file, say))})
 
 
 @app.command("import", epilog=_ends("import kafka-pareto-store"), rich_help_panel=_STACK)

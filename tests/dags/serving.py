@@ -29,7 +29,7 @@ from tests.recorded import paper_study
 HERE = Path(__file__).parent
 STEPS = (
     *("design", "propose", "measure", "validate", "train", "optimize", "confirm", "report", "accept", "roll_back"),
-    *("check", "check_measure", "check_compare"),
+    *("check", "check_measure", "check_compare", "clean_up"),
 )
 
 # The decision of the one record size, as `stand_in_step.py` tells of it.

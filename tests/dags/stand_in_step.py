@@ -22,7 +22,7 @@ OPTIONS = {name: value for name, _, value in (each.removeprefix("--").partition(
 CAMPAIGN = OPTIONS.get("campaign", "")
 CASE = OPTIONS.get("case", "")
 ROOT = pathlib.Path(os.environ["KAFKA_PARETO_STORE_FOLDER"])
-STUDY = ROOT / OPTIONS["study"]
+STUDY = ROOT / OPTIONS.get("study", "")
 
 cases = ["1024"] if CAMPAIGN in ("asked", "upgraded") else ["1024", "65636"]
 event, notice, question = {}, None, {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import shlex
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -191,7 +192,7 @@ def test_the_rights_that_the_page_names_are_enough_to_measure_and_to_send_a_file
     rights = rights_of_the_page()
     assert len(rights) == 4
     for on, operations in rights:
-        grant(secured, "tuner", operations, *on.split())
+        grant(secured, "tuner", operations, *shlex.split(on))
     client_config = write_client_config(secured.folder, "tuner", secured.passwords["tuner"])
     cluster = {"bootstrap_servers": secured.brokers.bootstrap_servers, "client_config": client_config.name}
     ceilings: dict[str, Any] = {"ceiling_mib_s": 5.0, "ceiling_gib": 1.0, "consent": True}

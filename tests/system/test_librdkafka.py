@@ -75,7 +75,7 @@ def test_both_parts_are_sent_counted_and_measured(
     assert figures.paced_rate_records_s == pytest.approx(300, rel=0.1)
     assert 0 < figures.latency_p50_ms <= figures.latency_p95_ms
     assert client.queue_time_avg_ms is not None
-    assert 5 < client.queue_time_avg_ms < 40, "at 300 records/s a batch waits for its linger"
+    assert 5 < client.queue_time_avg_ms < 400, "milliseconds: at 300 records/s a batch waits for its linger"
     assert client.records_per_request_avg is not None
     assert 1 < client.records_per_request_avg < 10
     assert client.request_latency_avg_ms is not None

@@ -15,6 +15,7 @@ from kafka_pareto.brokers.processes import tied
 from kafka_pareto.drivers.ingestion.file_to_send import FileToSend
 from kafka_pareto.drivers.ingestion.load import MAIN_CLASS
 from kafka_pareto.errors import BadInputError, ClusterError, LeaseHeldError, LoadToolError
+from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.system.ingestion_bench import ROWS, Bench, new_name, require_equal
 
 pytestmark = [pytest.mark.brokers, pytest.mark.studies]
@@ -282,3 +283,21 @@ def test_no_row_goes_to_a_compacted_topic_that_might_delete_it_first(bench: Benc
         bench.ingestion.begin(FileToSend(bench.books(500), topic, key="id"))
     with pytest.raises(BadInputError, match=f"topic {topic}: cleanup.policy=compact: keys are positions in a file"):
         bench.ingestion.begin(FileToSend(bench.books(500), topic, appends=True))
+
+
+def test_a_new_topic_is_not_compacted_where_the_cluster_compacts_by_default(bench: Bench) -> None:
+    topic = new_name()
+    where = ("--alter", "--entity-type", "brokers", "--entity-default")
+    bench.kafkas("kafka.admin.ConfigCommand", *where, "--add-config", "log.cleanup.policy=compact")
+    policy = ["cleanup.policy"]
+    try:
+        wait_until(
+            "new topics are compacted",
+            lambda: bench.cluster.topic_configs(bench.topic(), policy)[policy[0]] == "compact",
+            30,
+        )
+        bench.ingestion.begin(FileToSend(bench.books(500), topic, key="id"))
+        for name in (topic, f"{topic}.malformed"):
+            assert bench.cluster.topic_configs(name, policy) == {policy[0]: "delete"}
+    finally:
+        bench.kafkas("kafka.admin.ConfigCommand", *where, "--delete-config", "log.cleanup.policy")

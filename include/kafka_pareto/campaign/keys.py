@@ -125,10 +125,15 @@ class CheckKeys(CampaignKeys):
 
     first_step: ClassVar[str] = "check"
 
+    @staticmethod
+    def of_study(study: str) -> str:
+        """Return the prefix of the study's checks."""
+        return f"_checks/{study}/"
+
     @property
     def prefix(self) -> str:
         """Return the common prefix of all keys, without a trailing slash."""
-        return f"_checks/{self.study}/{self.campaign}"
+        return f"{self.of_study(self.study)}{self.campaign}"
 
     def check(self) -> str:
         """Return the key of the check's result (JSON, `Check`)."""

@@ -201,7 +201,7 @@ def count_checks(store: Store, study: str, up_to: str) -> int:
 
 def _all_checks(store: Store, study: str) -> list[Check]:
     """Return every completed check, the oldest first."""
-    keys = [CheckKeys(study, name).check() for name in store.folders(f"_checks/{study}/")]
+    keys = [CheckKeys(study, name).check() for name in store.folders(CheckKeys.of_study(study))]
     found = []
     for key in keys:
         with suppress(MissingArtifactError):  # still running

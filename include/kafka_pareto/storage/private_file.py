@@ -6,21 +6,31 @@ import fcntl
 import glob
 import os
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file for its owner alone, atomically even on power failure; the last concurrent writer wins.
+    """Write a text as a `private_file`."""
+    with private_file(path) as file:
+        file.write(text.encode())
 
-    Raises an OSError that names the path if it cannot be written.
+
+@contextmanager
+def private_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to write, for its owner alone; it takes the path's place when the context ends without an error.
+
+    This is atomic even on power failure; the last concurrent writer wins. Raises an OSError that names the path if it
+    cannot be written.
     """
     remove_leftovers(path.parent, path.name)
     try:
         handle, partial = _locked_partial(path)
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
+            with os.fdopen(handle, "wb") as file:
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
                 partial.replace(path)

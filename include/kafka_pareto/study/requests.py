@@ -187,6 +187,12 @@ class RemoveTopicsRequest(Options):
     consent: bool = Field(False, description="Consent: delete the listed topics.")
 
 
+class BackupRequest(Options):
+    """A backup of the embedded stack."""
+
+    file: Annotated[Path, Field(description="The backup, such as stack.tar.gz.")]
+
+
 class DoctorRequest(Options):
     """A cluster, its machine and its clients, to be checked."""
 

@@ -16,6 +16,7 @@ from kafka_pareto.study.factors import Configuration, Factor, configuration_id
 from kafka_pareto.study.identifiers import DEFAULT_DRIVER, STUDY_NAME
 from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.quantity import Values
+from kafka_pareto.study.retention import Retention
 from kafka_pareto.study.section import Section
 from kafka_pareto.study.sections import ForeignCluster, OwnBrokers, Validation
 
@@ -41,6 +42,7 @@ class Study(Section):
     protocol: Protocol
     validation: Validation = Validation()
     cluster: ForeignCluster | None = None
+    retention: Retention | None = None
 
     @classmethod
     def client_of_file(cls) -> ClientName:

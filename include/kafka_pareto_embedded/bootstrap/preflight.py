@@ -43,9 +43,12 @@ class Problem(NamedTuple):
 
 
 def state_folder(environment: Mapping[str, str]) -> Path:
-    """Return the stack's state folder: `KAFKA_PARETO_STATE`, or `.state` in the checkout."""
+    """Return the state folder: `KAFKA_PARETO_STATE`, `.state` in a checkout, or the user's for an installed command."""
     chosen = environment.get("KAFKA_PARETO_STATE")
-    return (Path(chosen).expanduser() if chosen else PROJECT / ".state").resolve()
+    if not chosen and (PROJECT / "dags").is_dir():
+        return (PROJECT / ".state").resolve()
+    users = Path(environment.get("XDG_STATE_HOME") or "~/.local/state") / "kafka-pareto"
+    return (Path(chosen) if chosen else users).expanduser().resolve()
 
 
 def find_java(environment: Mapping[str, str]) -> Optional[str]:  # noqa: UP045

@@ -33,6 +33,8 @@ from kafka_pareto_embedded.stack.stack import TOOLS, Stack
 
 Say = Callable[[str], None]
 
+UNFINISHED_RESTORE = ".restored"
+"""A folder in the state folder while a verified backup is moved from there."""
 _LOCK = ".lock"
 _MARK = ".kafka-pareto-state"
 _MARK_TEXT = "This folder belongs to an embedded stack of kafka-pareto. `make clean` removes it with its contents.\n"
@@ -49,8 +51,10 @@ def up(say: Say) -> Stack:
         KafkaParetoError: If a part does not come up, or a file cannot be written.
     """
     state = state_folder(os.environ)
-    _claim(state)
-    with _alone(state), _file_errors_named(state):
+    claim(state)
+    with locked(state), file_errors_named(state):
+        if (state / UNFINISHED_RESTORE).exists():
+            raise BadInputError(f"{state}: a restore was interrupted; complete it with `make restore FILE=…`")
         supervisor = Supervisor(state)
         if supervisor.is_up():
             stack = Stack.load()
@@ -88,7 +92,7 @@ def down(say: Say) -> bool:
     state = state_folder(os.environ)
     if not state.is_dir():
         return False
-    with _alone(state):
+    with locked(state):
         supervisor = Supervisor(state)
         if was_up := supervisor.is_up():
             if stack := Stack.load():
@@ -143,7 +147,7 @@ def clean(say: Say) -> Path | None:
     return state
 
 
-def _claim(state: Path) -> None:
+def claim(state: Path) -> None:
     """Create the state folder, for its owner only, and mark it for `clean`.
 
     A folder with other files is refused.
@@ -251,22 +255,28 @@ def _refuse_other_ports(stack: Stack) -> None:
 
 
 @contextmanager
-def _file_errors_named(state: Path) -> Iterator[None]:
+def file_errors_named(place: Path) -> Iterator[None]:
+    """Convert an OSError to a StackError that names its file, or `place` if it has none."""
     try:
         yield
     except OSError as error:
         raise StackError(
-            f"{error.filename or state}: {error.strerror or error}; fix this, then run the same command again"
+            f"{error.filename or place}: {error.strerror or error}; fix this, then run the same command again"
         ) from error
 
 
 @contextmanager
-def _alone(state: Path) -> Iterator[None]:
+def locked(state: Path) -> Iterator[None]:
+    """Hold the stack's lock, so that no other command changes it.
+
+    Raises:
+        StackError: If another one is running.
+    """
     with (state / _LOCK).open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise StackError(
-                "another make up, run or down is running on this stack; wait until it has finished"
+                "another make up, run, down, backup or restore is running on this stack; wait until it has finished"
             ) from None
         yield

@@ -15,6 +15,7 @@ from kafka_pareto.settings import Settings
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.compare import Compare
+from kafka_pareto.study.tune import Tune, tune_study
 from kafka_pareto.tracking import links
 from kafka_pareto_embedded.runs.answer import answer_lines, whole_text
 from kafka_pareto_embedded.stack.stack import Stack
@@ -48,7 +49,7 @@ def finished_text(stack: Stack, store: Store, keys: CampaignKeys, run_address: s
         "Logins": stack.logins,
     }
     lines = [f"{name:<9}  {address}" for name, address in addresses.items()]
-    return "\n".join([shown, "", *lines, "", *_next_commands(keys, cards)])
+    return "\n".join([shown, "", *lines, "", *_next_commands(tune_study(study), keys, cards)])
 
 
 def _tables(stack: Stack, store: Store, study: Compare, keys: CampaignKeys, run_address: str, shown: str) -> str:
@@ -82,11 +83,13 @@ def one_factor_command(study: Compare) -> str:
     return f"make run STUDY={study.name} FACTOR={factor} LEVELS={said}"
 
 
-def _next_commands(keys: CampaignKeys, cards: Cards) -> list[str]:
+def _next_commands(study: Tune, keys: CampaignKeys, cards: Cards) -> list[str]:
     """Return the next commands with their purposes."""
     commands = {f"make active STUDY={keys.study}": "show the active settings"}
     if any(decision.recommended for decision in cards.cards):
-        commands[f"make retune STUDY={keys.study}"] = "check whether they are still the best"
+        schedule = study.retune.schedule
+        when = f"scheduled: {schedule} UTC" if schedule else "not scheduled: set retune.schedule"
+        commands[f"make retune STUDY={keys.study}"] = f"check whether they are still the best ({when})"
     elif all(decision.verdict == "keep_not_enough_evidence" for decision in cards.cards):
         commands = {"make run STUDY=cold_burst": "measure enough for a decision (half an hour)"}
     return _next_lines(commands)

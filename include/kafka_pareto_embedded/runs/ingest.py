@@ -8,7 +8,6 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from urllib.parse import urlsplit
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -22,7 +21,7 @@ from kafka_pareto.drivers.ingestion.file_ingestion import Arrived, FileIngestion
 from kafka_pareto.drivers.ingestion.file_to_send import FileToSend
 from kafka_pareto.drivers.ingestion.load import IngestionLoad
 from kafka_pareto.drivers.ingestion.plain_csv import PlainCsv, plain_csv, size_if_plain
-from kafka_pareto.drivers.ingestion.schema_registry import SchemaRegistry
+from kafka_pareto.drivers.ingestion.schema_registry import SchemaRegistry, is_on_this_machine
 from kafka_pareto.errors import BadInputError, ClusterError, ConsentError, KafkaParetoError, LeaseHeldError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.own_topics import PREFIX
@@ -233,7 +232,7 @@ def require_consent_to_registry(request: IngestRequest) -> None:
     Raises:
         ConsentError: If the registry's owner has not agreed.
     """
-    if not request.registry or urlsplit(request.registry).hostname in ("localhost", "127.0.0.1", "::1"):
+    if not request.registry or is_on_this_machine(request.registry):
         return
     print(_registry_plan(request))
     if not request.consent:

@@ -46,7 +46,7 @@ _AS_TYPED = {"--bootstrap-servers": "--kafka", "--case": "--record-size", "--stu
 }
 # Not what a message quotes of a file, like a column KEY, and no part of a path.
 _NAMED = re.compile(rf"(?<![\w'/.-])({'|'.join(sorted(_AS_TYPED, key=len, reverse=True))})(=yes|=)?(?![\w'/-]|\.\w)")
-_TARGETS = "run rollback retune active ingest remove-topics doctor audit sizing up down status clean"
+_TARGETS = "run rollback retune active ingest remove-topics doctor audit sizing up down status backup restore clean"
 _COMMAND = re.compile(rf"\bmake ({'|'.join(_TARGETS.split())})(?![\w-])(?: STUDY=(?=\S))?")
 
 

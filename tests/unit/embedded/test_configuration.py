@@ -92,7 +92,7 @@ def test_a_state_folder_behind_a_link_is_the_checkouts_own(tmp_path: Path, monke
     link.symlink_to(disk)
     monkeypatch.setattr(lifecycle, "TOOLS", link)
     monkeypatch.setenv("KAFKA_PARETO_STATE", str(link))
-    lifecycle._claim(disk)
+    lifecycle.claim(disk)
     lifecycle.clean(lambda _: None)
     assert link.is_symlink()
     assert list(link.iterdir()) == []

@@ -13,6 +13,7 @@ from kafka_pareto.report.cards import Cards
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.compare import compare_study
 from kafka_pareto.study.parts import Table
+from kafka_pareto.study.retune import Retune
 from kafka_pareto.study.study_file import dump_study, load_study
 from kafka_pareto_embedded.bootstrap.ports import Ports
 from kafka_pareto_embedded.runs.finished_text import finished_text, one_factor_command
@@ -131,6 +132,15 @@ def test_commands_to_try_are_named_as_the_user_types_them(
         "kafka-pareto retune paper",
         "kafka-pareto down",
     ]
+
+
+def test_the_end_says_whether_the_settings_are_checked_on_a_schedule(store: FolderStore, stack: Stack) -> None:
+    assert "whether they are still the best (not scheduled: set retune.schedule)" in finished_text(
+        stack, store, KEYS, "http://run"
+    )
+    scheduled = paper_study().model_copy(update={"retune": Retune(schedule="@daily")})
+    store.put(KEYS.frozen_study(), dump_study(scheduled).encode())
+    assert "still the best (scheduled: @daily UTC)" in finished_text(stack, store, KEYS, "http://run")
 
 
 def test_the_first_screen_of_a_single_case_ends_with_its_full_card_in_80_columns(

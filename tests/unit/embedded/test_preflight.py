@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from kafka_pareto_embedded.bootstrap import preflight
 from kafka_pareto_embedded.bootstrap.ports import VARIABLES
 from kafka_pareto_embedded.bootstrap.preflight import (
     BROWSERS,
@@ -257,6 +258,16 @@ def test_a_state_folder_too_deep_for_a_socket_is_refused() -> None:
 def test_the_state_folder_is_the_checkouts_unless_chosen(tmp_path: Path) -> None:
     assert state_folder({}) == INCLUDE.parent / ".state"
     assert state_folder({"KAFKA_PARETO_STATE": str(tmp_path)}) == tmp_path
+
+
+def test_an_installed_command_keeps_its_state_in_the_users_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preflight, "PROJECT", tmp_path / "lib")  # not a checkout
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert state_folder({}) == tmp_path / ".local" / "state" / "kafka-pareto"
+    assert state_folder({"XDG_STATE_HOME": str(tmp_path / "xdg")}) == tmp_path / "xdg" / "kafka-pareto"
+    assert state_folder({"KAFKA_PARETO_STATE": "~/mine"}) == tmp_path / "mine"
 
 
 def _make(*targets: str) -> str:

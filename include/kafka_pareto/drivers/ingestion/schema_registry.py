@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,6 +64,8 @@ class SchemaRegistry:
             raise BadInputError(f"{place}{_LOGIN}: must be user:password")
         if _KEY in properties and _CERTIFICATE not in properties:
             raise BadInputError(f"{place}{_KEY}: needs {_CERTIFICATE}")
+        if _LOGIN in properties and urlsplit(url).scheme == "http" and not is_on_this_machine(url):
+            raise BadInputError(f"REGISTRY={url}: {_LOGIN} would cross the network unencrypted; use an https address")
         found = cls(url.rstrip("/"), properties)
         found._verify()  # unusable certificates are reported before anything is sent
         return found
@@ -135,6 +138,15 @@ def _is_address(url: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0 and is_plain
     except ValueError:
         return False
+
+
+def is_on_this_machine(url: str) -> bool:
+    """Return whether an address is one of the loopback interface."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _json(answer: httpx.Response) -> dict[str, object]:

@@ -13,6 +13,7 @@ _TOPICS_LIMIT = "max.message.bytes"
 _SETTLED_WITHIN_S = 60.0
 _ASKED_EVERY_S = 1.0
 _STAYS_FOR_S = 2.0
+_UNCOMPACTED = {"cleanup.policy": "delete"}  # a cluster's default could compact rows away before they are read back
 
 
 class IngestionTopics:
@@ -38,8 +39,8 @@ class IngestionTopics:
 
     def make(self, begun: BegunIngestion, partitions: int, replicas: int) -> None:
         """Create the topics that do not exist."""
-        self._cluster.create_topic(begun.topic, partitions, replicas)
-        self._cluster.create_topic(begun.malformed_topic, 1, replicas)
+        self._cluster.create_topic(begun.topic, partitions, replicas, _UNCOMPACTED)
+        self._cluster.create_topic(begun.malformed_topic, 1, replicas, _UNCOMPACTED)
 
     def _require_uncompacted(self, begun: BegunIngestion, wanted: FileToSend) -> None:
         policy = self._topic_config(begun.topic, "cleanup.policy")

@@ -114,6 +114,13 @@ def test_a_registry_that_is_down_is_named(answering: Answering) -> None:
         ("ftp://me:secret@registry", None, "REGISTRY: must not contain credentials"),
         ("http://registry", "ssl.key.location=key.pem", "ssl.key.location: needs ssl.certificate.location"),
         ("http://registry", "basic.auth.user.info=me", "basic.auth.user.info: must be user:password"),
+        (
+            "http://registry:8081",
+            "basic.auth.user.info=me:secret",
+            "REGISTRY=http://registry:8081: basic.auth.user.info would cross the network unencrypted; use an https",
+        ),
+        ("HTTP://registry", "basic.auth.user.info=me:secret", "REGISTRY=HTTP://registry: basic.auth.user.info would"),
+        ("http://10.0.0.1", "basic.auth.user.info=me:secret", "REGISTRY=http://10.0.0.1: basic.auth.user.info would"),
         ("http://registry", "sasl.mechanism=PLAIN", "sasl.mechanism: must be basic.auth.user.info, ssl.ca.location, "),
     ],
 )
@@ -124,6 +131,13 @@ def test_unusable_options_are_refused(url: str, text: str | None, says: str, tmp
         SchemaRegistry.of(url, config if text else None)
     assert says in str(refused.value)
     assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("url", ["http://localhost:8081", "http://[::1]:8081", "https://registry:8081"])
+def test_a_login_stays_on_this_machine_or_is_encrypted(url: str, tmp_path: Path) -> None:
+    config = tmp_path / "registry.properties"
+    config.write_text("basic.auth.user.info=me:secret\n")
+    assert SchemaRegistry.of(url, config).url == url
 
 
 def test_unreadable_certificates_are_named(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ status: ## show programs and addresses, and topics left behind by campaigns
 backup: setup ## back up the stopped stack, secrets included: FILE=…
 	@$(STACK) backup
 
-restore: setup ## restore a backup into an empty state folder: FILE=…
+restore: setup ## restore a backup into a state folder without a stack: FILE=…
 	@$(STACK) restore
 
 clean: ## stop the stack and remove all state and installed tools
@@ -267,7 +267,7 @@ $(STAMPS)/peers: benchmarks/requirements.txt $(STAMPS)/python
 # Package the project of a pom; $(1) is the pom, $(2) are Maven's options.
 define MAVEN_PACKAGE
 	@$(MAVEN) -f $(1) package $(2) > '$(STAMPS)/$(@F).log' 2>&1 || \
-	  { tail -5 '$(STAMPS)/$(@F).log'; echo 'error: Maven failed (its log is above); if it is a download, check the network and settings.xml, then run make again' >&2; exit 1; }
+	  { tail -5 '$(STAMPS)/$(@F).log'; echo 'error: Maven failed (full log: $(STAMPS)/$(@F).log); if it is a download, check the network and settings.xml, then run make again' >&2; exit 1; }
 	@touch $@
 endef
 

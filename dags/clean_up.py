@@ -1,9 +1,9 @@
 """Delete old campaigns and old records of Airflow.
 
 Deletes campaigns that have expired under their study's `retention`; studies without it keep all. Campaigns that others
-need, such as those behind active settings, are always kept. Also deletes the records of runs that started more than
-`airflow_days` ago from Airflow's database, even of an approval that nobody answered, except each DAG's latest run that
-was not started manually. Runs weekly, before the scheduled checks.
+need, such as those behind active settings, are always kept. Also deletes old runs from Airflow's database: those
+started more than `airflow_days` ago, including unanswered approvals. Each DAG's latest run that was not started
+manually is kept. Runs weekly, before the scheduled checks.
 
 **Inputs**: the studies; the parameter `airflow_days`.
 

@@ -10,10 +10,11 @@ campaign confirmed, that configuration becomes active. `ask` requires the campai
 under *Required Actions*. `roll_back` requires the case, and returns it to the previous version. Each version records
 the reason and the user's name in Airflow.
 
-A question waits in its own run, without a time limit; campaigns, checks and other questions continue. An answer covers
-only what was shown: it does not replace settings that became active since. Before a recommendation or a pick becomes
-active, the cluster is checked again. If its version, ID or number of brokers differs from the measured cluster, or the
-question is older than the study's `confirmation.answer_within_days`, another run requests approval again.
+A question waits in its own run until it is answered, or until `clean_up` deletes the run; campaigns and checks
+continue. An answer covers only what was shown: it does not replace settings that became active since. Before a
+recommendation or a pick becomes active, the cluster is checked again. If its version, ID or number of brokers differs
+from the measured cluster, or the question is older than the study's `confirmation.answer_within_days`, another run
+requests approval again.
 
 A study with a named cluster (`cluster: {name: …}`) has its own DAG, `settings_in_force_<cluster>`. Each DAG changes
 only the settings of its own cluster.
@@ -32,7 +33,7 @@ are active. Fix the cause, then clear the task: it completes the change and anno
 | approve | the store with the cards. Once cleared, it asks again |
 | accept | the campaign's report and confirmation: configurations must be confirmed without lost records |
 | ask | whether this DAG is paused. A repeated task does not ask the same question again |
-| roll_back | the case, which is required, and the active settings: a rollback requires a version |
+| roll_back | the case, which is required, and the active settings: the study must have had settings for this case |
 """
 
 from __future__ import annotations

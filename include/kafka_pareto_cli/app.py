@@ -218,15 +218,19 @@ def result(
 def gate(
     options: Callable[[], GateRequest],
     store: Annotated[
-        Path | None, typer.Option("--store", help="The folder of results and of active settings: kafka-pareto-store.")
+        Path | None,
+        typer.Option(
+            "--store",
+            help="Folder of results and active settings. Default: KAFKA_PARETO_STORE_FOLDER, else kafka-pareto-store.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, other output to stderr.")] = False,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML with a test for each condition.")] = None,
     annotated: Annotated[
-        bool, typer.Option("--annotations", help="Also print annotations of the candidate's file, in GitHub's form.")
+        bool, typer.Option("--annotations", help="Also print GitHub annotations for the candidate's file.")
     ] = False,
 ) -> None:
-    """Check new producer settings: measure them beside those in use, until a study's conditions are decided."""
+    """Check new producer settings: measure them against the current ones until a study's conditions are decided."""
     with clear_errors(as_json):
         request, settings = located(options(), load_settings())
         from kafka_pareto.gate.result import annotation_lines, junit_xml, result_text  # noqa: PLC0415
@@ -314,7 +318,7 @@ def doctor(options: Callable[[], DoctorRequest], as_json: AsJson = False) -> Non
 )
 @command_options(AuditRequest, "audit")
 def audit(options: Callable[[], AuditRequest], as_json: AsJson = False) -> None:
-    """Describe the traffic of topics, and what other producer settings would store. Changes nothing on the cluster."""
+    """Describe the traffic of topics, and predict the storage that other producer settings would need. Read-only."""
     with clear_errors(as_json):
         request = options()
         from kafka_pareto_embedded.runs.checks import print_audit  # noqa: PLC0415
@@ -333,7 +337,7 @@ def audit(options: Callable[[], AuditRequest], as_json: AsJson = False) -> None:
 )
 @command_options(VerifyRequest, "verify", "topic")
 def verify(options: Callable[[], VerifyRequest], store: ResultsFolder = None, as_json: AsJson = False) -> None:
-    """Verify by a topic's latest batches which of its producers use the new settings. Read-only."""
+    """Check in a topic's latest batches which producers use the new settings. Read-only."""
     with clear_errors(as_json):
         request = options()
         from kafka_pareto_embedded.runs.checks import print_verification  # noqa: PLC0415
@@ -429,7 +433,7 @@ def backup(options: Callable[[], BackupRequest]) -> Reply:
 @command_options(BackupRequest, "restore", "file")
 @replying
 def restore(options: Callable[[], BackupRequest]) -> Reply:
-    """Restore a stack from its backup, in a checkout or state folder without one."""
+    """Restore a stack from a backup. The state folder must not contain a stack yet."""
     request = options()
     from kafka_pareto_embedded.lifecycle.backup import restore as restore_stack  # noqa: PLC0415
 
@@ -458,7 +462,7 @@ def import_folder(
 @app.command(epilog=_ends("clean"), rich_help_panel=_STACK)
 @replying
 def clean() -> Reply:
-    """Stop the stack and remove all of its state."""
+    """Stop the stack and delete its state without asking: results, databases, passwords, and installed tools."""
     from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
 
     removed = lifecycle.clean(say)

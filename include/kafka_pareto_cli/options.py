@@ -52,11 +52,11 @@ def options_of(
     except BadInputError as error:
         problems.append(str(error))
     if problems:
-        helps = "`make help` explains every target" if is_make else f"`kafka-pareto {command} --help` explains it"
-        raise BadInputError("\n".join([*problems, f"{helps} and its options"]))
+        helps = f"options of make {command}: {', '.join(known)}" if is_make else f"see `kafka-pareto {command} --help`"
+        raise BadInputError("\n".join([*problems, helps]))
     return options
 
 
 def _unknown(name: str, value: str, known: list[str], command: str) -> str:
-    fix = did_you_mean(name, known) or f"; it takes {', '.join(known)}"
+    fix = did_you_mean(name, known)
     return f"{name}={value}: make {command} has no such option{fix}"

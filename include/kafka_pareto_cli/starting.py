@@ -134,7 +134,8 @@ def store_settings(store: Path | None) -> Settings:
     folder = store or settings.store_folder
     if folder is not None:
         if not folder.is_dir():
-            raise BadInputError(f"--store: {folder}: there is no such folder")
+            named = f"--store: {folder}" if store else f"KAFKA_PARETO_STORE_FOLDER={folder}"
+            raise BadInputError(f"{named}: there is no such folder")
         return settings.model_copy(update={"store_folder": folder.resolve()})
     return running_stack().settings()
 
@@ -158,8 +159,8 @@ def require_checkout() -> None:
 
     if not (PROJECT / "dags").is_dir():
         raise BadInputError(
-            "an installed command has no stack, which needs a checkout of the project: use --local, or name the folder "
-            "of a local run with --store"
+            "this needs a stack, which only a checkout of the project has: run the command there; for a run without a "
+            "stack use --local, for its results --store"
         )
 
 

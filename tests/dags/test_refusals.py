@@ -45,8 +45,16 @@ def refusal(parameters: dict[str, Param], name: str, value: Any) -> str:
         ("seed", 1.5, "SEED=1.5: must be a whole number"),
         ("repetitions", 0, "REPETITIONS=0: must be at least 1"),
         ("cool_down_s", -1, "COOL_DOWN_S=-1: must be at least 0"),
-        ("baseline", "a=1\nsasl.b=x", "BASELINE=a=1\nsasl.b=x: must name no sasl, ssl, password or the like"),
-        ("baseline", "ssl.key.password=x", "BASELINE=ssl.key.password=x: must name no sasl, ssl, password or the like"),
+        (
+            "baseline",
+            "a=1\nsasl.b=x",
+            "BASELINE=a=1\nsasl.b=x: must not contain security settings (sasl, ssl, passwords)",
+        ),
+        (
+            "baseline",
+            "ssl.key.password=x",
+            "BASELINE=ssl.key.password=x: must not contain security settings (sasl, ssl, passwords)",
+        ),
         ("baseline", "x" * 10_001, f"BASELINE={'x' * 10_001}: must have at most 10000 characters"),
         ("warm_start", "c1, c2", "WARM_START=c1, c2: must be latest, or ids of campaigns like id,id"),
         ("warm_start", "../up", "WARM_START=../up: must be latest, or ids of campaigns like id,id"),
@@ -95,7 +103,7 @@ def test_an_unusable_parameter_of_a_move_is_refused_too(name: str, value: Any, s
     ("name", "value", "said"),
     [
         ("factor", "a b", "FACTOR=a b: must be the name of a setting, like linger.ms or bulk_max_size"),
-        ("levels", "0, 5", "LEVELS=0, 5: must be like 0,5,20 or none,lz4 or 60%,500/s, without a space at a comma"),
+        ("levels", "0, 5", "LEVELS=0, 5: must be like 0,5,20 or none,lz4 or 60%,500/s, without spaces around commas"),
     ],
 )
 def test_so_is_one_of_a_comparison(name: str, value: Any, said: str) -> None:

@@ -33,7 +33,7 @@ from kafka_pareto.study.requests import AuditRequest, VerifyRequest
 from tests.system.broker_fixtures import RunningBrokers
 from tests.system.steps import ROOT, StepRunner
 
-pytestmark = pytest.mark.brokers
+pytestmark = [pytest.mark.brokers, pytest.mark.studies]
 
 RECORDS, RECORDS_S, PARTITIONS = 6_000, 2_000, 6
 PRESENT = {"linger.ms": "20"}  # long enough that a busy broker's answers do not decide on batches

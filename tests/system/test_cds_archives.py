@@ -20,7 +20,7 @@ from kafka_pareto.settings import Settings, load_settings
 from kafka_pareto_embedded.bootstrap import cds_archives
 from tests.quick_java import VARIABLE
 
-pytestmark = pytest.mark.brokers
+pytestmark = [pytest.mark.brokers, pytest.mark.studies]
 
 
 @pytest.fixture

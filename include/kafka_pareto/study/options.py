@@ -41,7 +41,7 @@ COMMAND_NAMES = {
 COMMAND_ALIASES = {"consent": ("--yes", "-y")}
 """Further names of an option in the command; messages use the first."""
 
-STUDY_HELP = "The study's name. The command also takes the path of your own file; its default is quick."
+STUDY_HELP = "The study's name; on the command line also the path of a file, by default quick."
 CAMPAIGN_HELP = "Resume this campaign. Empty: start a new one."
 
 _UNITS = {"_mib_s": " (MiB/s)", "_gib": " (GiB)", "_s": " (s)"}
@@ -50,14 +50,17 @@ PATTERN_RULES = {
     "campaign": "must be 1 to 63 letters, digits, '-' or '_'",
     "study": "must be lower-case letters, digits, '-' or '_'",
     "case": "must be lower-case letters, digits, '-' or '_'",
-    "baseline": "must name no sasl, ssl, password or the like",
+    "baseline": "must not contain security settings (sasl, ssl, passwords)",
     "warm_start": "must be latest, or ids of campaigns like id,id",
     "bootstrap_servers": "must be like host:port,host:port",
     "client_config": "must be the name of a file, of letters, digits, '.', '-' or '_'",
     "factor": "must be the name of a setting, like linger.ms or bulk_max_size",
-    "levels": "must be like 0,5,20 or none,lz4 or 60%,500/s, without a space at a comma",
+    "levels": "must be like 0,5,20 or none,lz4 or 60%,500/s, without spaces around commas",
     "configuration": "must be the id of a configuration, c and ten hexadecimal digits",
-    "changes_seen": "must be a name that the step accept has given, like 0123456789",
+    "changes_seen": "must be the name printed by the step accept, like 0123456789",
+    "topic": "must be 1 to 230 letters, digits, '.', '_' or '-'",
+    "resume": "must be 1 to 63 letters, digits, '-' or '_'",
+    "active": "must be lower-case letters, digits, '-' or '_'",
 }
 """Rules of the options' patterns in words."""
 
@@ -172,7 +175,8 @@ class TuneOptions(Options):
         None,
         max_length=10_000,
         description="Your current settings, to replace the study's baseline. The command takes a file (Java or Spring "
-        "properties, YAML, or librdkafka's); the form takes the text of a producer.properties without secrets.",
+        "properties, YAML, or a librdkafka configuration); the form takes the text of a producer.properties "
+        "without secrets.",
         # The step rejects such text too, naming the property.
         json_schema_extra={"format": "multiline", "pattern": f"^(?![\\s\\S]*({SENSITIVE_NAMES}))"},
     )
@@ -240,13 +244,13 @@ class Move(Options):
     case: str | None = Field(
         None,
         pattern=f"^({CASE})?$",
-        description="The case: a record size in bytes, or the study's name for it. Required for a rollback. To "
-        "accept, empty: every case with a recommendation.",
+        description="The record size in bytes, or the name of another case. Required for a rollback. Empty when "
+        "accepting: every case with a recommendation.",
     )
     from_version: int | None = Field(
         None,
         ge=0,
-        description="Refused unless this version is still active. 0: refused if any is. Empty: not checked.",
+        description="The version that must still be active. 0: no settings may be active. Empty: not checked.",
     )
     by: Words = Field("", description="Who requests it.")
     reason: Annotated[

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.kafka.producer_settings import ProducerClient
 from kafka_pareto.study.cases import CASE
 from kafka_pareto.study.identifiers import CAMPAIGN_ID, STUDY_NAME
 from kafka_pareto.study.options import (
@@ -94,7 +95,9 @@ class GateRequest(ClusterOptions):
     """New producer settings, to be checked beside those in use."""
 
     study: Annotated[str, Field(description="A study that tunes producers; its section `gate` has the conditions.")]
-    candidate: Annotated[Path, Field(description="The new settings: Java or Spring properties, YAML, or librdkafka's.")]
+    candidate: Annotated[
+        Path, Field(description="The new settings: Java or Spring properties, YAML, or a librdkafka configuration.")
+    ]
     reference: Path | None = Field(
         None, description="The settings in use, in the same formats. Empty: the study's active settings in the store."
     )
@@ -126,7 +129,9 @@ class RollBackRequest(StudyRequest):
 class ActiveRequest(StudyRequest):
     """Active settings, and a folder for their files."""
 
-    folder: Path | None = Field(None, description="Copy the files that clients read to this folder.")
+    folder: Path | None = Field(
+        None, description="Copy the files that clients read to this folder, below the study and its cases."
+    )
 
 
 class IngestRequest(Options):
@@ -141,7 +146,7 @@ class IngestRequest(Options):
         Field(pattern="^[A-Za-z0-9._-]{1,230}$", description="The topic for the rows, created if it does not exist."),
     ]
     delimiter: str | None = Field(
-        None, description="Field delimiter, or `tab`; detected if empty. A line `sep=` in the file takes precedence."
+        None, description="Field delimiter, or `tab`; detected if empty. A `sep=` line in the file takes precedence."
     )
     encoding: Literal["utf-8", "latin-1", "cp1252", "utf-16", "utf-32"] = Field(
         "utf-8", description="Encoding of the file. Rows are sent as UTF-8."
@@ -152,24 +157,26 @@ class IngestRequest(Options):
         "(records, with a schema registry).",
     )
     value_schema: Path | None = Field(
-        None, description="A file with the JSON or Avro schema of the values. Default: types from the first row."
+        None,
+        description="A file with the JSON or Avro schema of the values. Default: types inferred from the first row.",
     )
-    registry: str | None = Field(None, description="The schema registry for Avro values, as http://host:8081.")
+    registry: str | None = Field(None, description="The schema registry for Avro values, such as http://host:8081.")
     registry_config: Path | None = Field(
-        None, description="Its login: a file with basic.auth.user.info=user:password, ssl.ca.location=…"
+        None,
+        description="Login to the schema registry: a file with basic.auth.user.info=user:password, ssl.ca.location=…",
     )
     key: str = Field(
         "",
-        description="Columns of the record's key, like `id,region`: the text of one, or a JSON object of several. Rows "
+        description="Columns that form the key, like `id,region`. One column: its text. Several: a JSON object. Rows "
         "with the same key go to the same partition. Default: the row's position in the file.",
     )
     no_header: bool = Field(False, description="The file begins with a row, not with a header.")
     partitions: _Count | None = Field(None, description="Partitions of the topic, if it is created.")
     append: bool = Field(
-        False, description="Add to a topic that holds records. No other program may send to it meanwhile."
+        False, description="Append to a topic that already has records. No other program may send to it meanwhile."
     )
     kafka: str | None = Field(None, description="A cluster other than the stack's, as host:port,…")
-    kafka_config: Path | None = Field(None, description="Its client.properties.")
+    kafka_config: Path | None = Field(None, description="The cluster's client.properties (SASL, TLS).")
     ceiling_mib_s: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = Field(
         None, description="Highest rate sent to that cluster, in MiB/s."
     )
@@ -183,7 +190,7 @@ class RemoveTopicsRequest(Options):
     """Topics that campaigns have left."""
 
     kafka: str | None = Field(None, description="A cluster other than the stack's, as host:port,…")
-    kafka_config: Path | None = Field(None, description="Its client.properties.")
+    kafka_config: Path | None = Field(None, description="The cluster's client.properties (SASL, TLS).")
     consent: bool = Field(False, description="Consent: delete the listed topics.")
 
 
@@ -197,11 +204,12 @@ class DoctorRequest(Options):
     """A cluster, its machine and its clients, to be checked."""
 
     kafka: str | None = Field(None, description="The cluster, as host:port,…; by default the stack's, if it is up.")
-    kafka_config: Path | None = Field(None, description="Its client.properties.")
+    kafka_config: Path | None = Field(None, description="The cluster's client.properties (SASL, TLS).")
     topic: str | None = Field(None, description="A topic to check.")
     group: str | None = Field(None, description="A consumer group to check.")
     producer: Path | None = Field(
-        None, description="A producer's settings to check: Java or Spring properties, YAML, or librdkafka's."
+        None,
+        description="A producer's settings to check: Java or Spring properties, YAML, or a librdkafka configuration.",
     )
     consumer: Path | None = Field(None, description="A consumer's settings to check, in the same formats.")
     format: Literal["text", "json", "html"] = Field("text", description="text, json or html.")
@@ -211,10 +219,10 @@ class ReadRequest(Options):
     """A cluster, and the limits of what is read of each topic."""
 
     kafka: str | None = Field(None, description="The cluster, as host:port,…; by default the stack's, if it is up.")
-    kafka_config: Path | None = Field(None, description="Its client.properties.")
-    records: _Count = Field(20_000, description="Records to read of each topic.")
-    read_mib: _Amount = Field(8, description="What to read of each topic at most, in MiB.")
-    seconds: _Amount = Field(10, description="Time to read each topic at most, in seconds.")
+    kafka_config: Path | None = Field(None, description="The cluster's client.properties (SASL, TLS).")
+    records: _Count = Field(20_000, description="Maximum number of records to read per topic.")
+    read_mib: _Amount = Field(8, description="Maximum data to read per topic, in MiB.")
+    seconds: _Amount = Field(10, description="Maximum reading time per topic, in seconds.")
 
 
 class AuditRequest(ReadRequest):
@@ -224,12 +232,14 @@ class AuditRequest(ReadRequest):
         None
     )
     what_if: str = Field(
-        "", description="Producer settings to predict, all combinations: `linger.ms=5,60 compression.type=zstd`."
+        "",
+        description="Producer settings to evaluate, in all combinations, like `linger.ms=5,60 compression.type=zstd`.",
     )
     storage_price: _Amount | None = Field(None, description="Price per GiB stored for a month, in any currency.")
     transfer_price: _Amount | None = Field(None, description="Price per GiB sent between availability zones.")
     study_folder: Path | None = Field(
-        None, description="Write a study of the topic's traffic to this folder, with sampled records."
+        None,
+        description="Write a study of a single topic's traffic, with sampled records, to this folder. Needs consent.",
     )
     consent: bool = Field(False, description="Consent: store records of the topic with the study and its campaigns.")
 
@@ -239,16 +249,21 @@ class VerifyRequest(ReadRequest):
 
     topic: Annotated[str, Field(description="A topic that the producers send to.")]
     settings: Path | None = Field(
-        None, description="The settings to look for: Java or Spring properties, YAML, or librdkafka's."
+        None, description="The settings to look for: Java or Spring properties, YAML, or a librdkafka configuration."
     )
     previous: Path | None = Field(
         None, description="The settings before the rollout, in the same formats, to recognize producers that keep them."
+    )
+    client: ProducerClient | None = Field(
+        None,
+        description="The client of the files. Default: librdkafka if one has a name that only it knows, else java.",
     )
     active: Annotated[
         str | None, Field(pattern=f"^{STUDY_NAME}$", description="Instead of files: a study with active settings.")
     ] = None
     case: Annotated[
-        str | None, Field(pattern=f"^{CASE}$", description="Its record size, if settings are active for several.")
+        str | None,
+        Field(pattern=f"^{CASE}$", description="With --active: the record size, if settings are active for several."),
     ] = None
     history: Annotated[int, Field(ge=1, le=100)] = Field(
         1,
@@ -271,7 +286,7 @@ class SizingRequest(Options):
     network_threads: _Count = Field(3, description="A broker's num.network.threads.")
     io_threads: _Count = Field(8, description="A broker's num.io.threads.")
     batch_size: _Count = Field(1_048_576, description="Bytes a producer sends to a broker in one request.")
-    round_trip_ms: _Amount = Field(10, description="Time from such a request to the response, in milliseconds.")
+    round_trip_ms: _Amount = Field(10, description="Time from a produce request to its response, in milliseconds.")
 
 
 class SizingOptions(SizingRequest):

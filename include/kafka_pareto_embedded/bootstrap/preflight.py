@@ -119,7 +119,7 @@ def log_pipeline_problems(
     java = shutil.which(str(Path(home) / "bin" / "java") if home else "java")
     version = java and _java_version(_output([java, "-version"]))
     if version and version > NEWEST_JAVA_OF_SPARK:
-        fix = f"set JAVA_HOME to Java {NEWEST_JAVA_OF_SPARK} or older"
+        fix = f"set JAVA_HOME to a JDK {NEWEST_JAVA_OF_SPARK}"
         found.append(Problem(f"{java} is Java {version}, which Spark 3.5 does not support: {fix}"))
     if _wants_mariadb(environment) and not shutil.which("mariadbd", path=path):
         fix = "install its server, or set database: sqlite in the study"

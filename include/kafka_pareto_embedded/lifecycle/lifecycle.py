@@ -54,7 +54,7 @@ def up(say: Say) -> Stack:
     claim(state)
     with locked(state), file_errors_named(state):
         if (state / UNFINISHED_RESTORE).exists():
-            raise BadInputError(f"{state}: a restore was interrupted; complete it with `make restore FILE=…`")
+            raise BadInputError(f"{state}: a restore was interrupted; run the same `make restore` again")
         supervisor = Supervisor(state)
         if supervisor.is_up():
             stack = Stack.load()

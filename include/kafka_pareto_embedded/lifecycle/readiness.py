@@ -97,7 +97,9 @@ def _wait(stack: Stack, supervisor: Supervisor, names: list[str], what: str, con
             return True
         for process in supervisor.processes():
             if process.name in names and process.has_failed:
-                raise StackError(f"{process.name} exited at its start ({process.state}); see the end of {process.log}")
+                raise StackError(
+                    f"{process.name} exited during its start ({process.state}); see the end of {process.log}"
+                )
         return False
 
     wait_until(what, holds, _TIMEOUT_S, f"the logs are in {stack.logs}")
@@ -131,7 +133,8 @@ def _check_owner(supervisor: Supervisor, name: str, port: int) -> None:
     process = next(process for process in supervisor.processes() if process.name == name)
     if process.pid is None or port not in _ports_of(process.pid):
         raise StackError(
-            f"port {port} is in use by a process that is not this stack's {name}; stop it, or see {process.log}"
+            f"port {port} is in use by a process that is not this stack's {name}; stop that process or choose another "
+            f"port (`make help` names the variables), or see {process.log}"
         )
 
 

@@ -200,16 +200,23 @@ def render_configuration(state: Path, programs: list[Program]) -> str:
 
 
 def _value(value: object) -> str:
-    text = str(value).replace("%", "%%")
-    if any(cut in text for cut in ("\n", " ;", " #")):
+    text = str(value)
+    if _is_cut(text):
         raise StackError(f"{text!r}: supervisord accepts no line break, ' ;' or ' #' here; use another folder")
-    return text
+    return text.replace("%", "%%")
+
+
+def _is_cut(text: str) -> bool:
+    return any(cut in text for cut in ("\n", " ;", " #"))
 
 
 def _environment(program: Program) -> str:
-    unfit = [name for name, value in program.environment.items() if '"' in value]
-    if unfit:
-        raise StackError(f"{unfit[0]}: supervisord accepts no value with a double quote; change it")
+    """Return the variables as supervisord reads them; an error never shows a value, which may be a secret."""
+    for name, value in program.environment.items():
+        if _is_cut(value):
+            raise StackError(f"{name}: must not contain a line break, ' ;' or ' #'; percent-encode it")
+        if '"' in value:
+            raise StackError(f"{name}: must not contain a double quote; write a connection as a URI, not as JSON")
     return _value(",".join(f'{name}="{value}"' for name, value in program.environment.items()))
 
 

@@ -90,7 +90,7 @@ def _next_commands(study: Tune, keys: CampaignKeys, cards: Cards) -> list[str]:
         schedule = study.retune.schedule
         when = f"scheduled: {schedule} UTC" if schedule else "not scheduled: set retune.schedule"
         commands[f"make retune STUDY={keys.study}"] = f"check whether they are still the best ({when})"
-    elif all(decision.verdict == "keep_not_enough_evidence" for decision in cards.cards):
+    elif keys.study == "quick" and all(each.verdict == "keep_not_enough_evidence" for each in cards.cards):
         commands = {"make run STUDY=cold_burst": "measure enough for a decision (half an hour)"}
     return _next_lines(commands)
 

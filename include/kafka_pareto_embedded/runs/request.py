@@ -57,14 +57,17 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
         study, frozen = _find_campaign(store, settings, study, campaign)
     ceilings = (request.ceiling_mib_s, request.ceiling_gib)
     if request.bootstrap_servers is not None and frozen is None and None in ceilings:
-        raise BadInputError("KAFKA: an existing cluster needs CEILING_MIB_S=<MiB/s> and CEILING_GIB=<GiB>, its limits")
+        raise BadInputError(
+            "KAFKA: an existing cluster needs CEILING_MIB_S=<MiB/s> and CEILING_GIB=<GiB>, the limits of its load"
+        )
     before = {} if frozen is None else started_with(frozen)
     config = client_config_name(campaign)
     if (request.client_config, before.get("client_config")) == (None, config) and not (
         settings.client_configs / config
     ).exists():
         raise BadInputError(
-            f"CAMPAIGN: {campaign!r}: its client configuration was removed at its end; pass it again: KAFKA_CONFIG=…"
+            f"CAMPAIGN: {campaign!r}: the copy of its client.properties was deleted when it ended; name the file "
+            "again: KAFKA_CONFIG=…"
         )
     said = request.model_dump(exclude={"study", "campaign"}, exclude_defaults=True)
     require_of_kind(said, kind_of(settings.studies / f"{study}.yaml"), study)
@@ -108,7 +111,7 @@ def _find_campaign(store: Store, settings: Settings, study: str, campaign: str) 
         except MissingArtifactError:
             continue
     raise BadInputError(
-        f"CAMPAIGN: {campaign!r}: there is no such campaign of {', '.join(studies)}; {_newest(store, studies)}; "
+        f"CAMPAIGN: {campaign!r}: no study has a campaign with this ID; {_newest(store, studies)}; "
         "omit CAMPAIGN to start a new one"
     )
 

@@ -18,6 +18,8 @@ from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.requests import ResultForm
 from kafka_pareto_embedded.runs.answer import answer_lines, whole_text
 
+_OTHER_STORE = "for a local run, name its folder with --store"
+
 
 def print_result(settings: Settings, study: str, campaign: str | None, form: ResultForm) -> int:
     """Print the campaign's result in this form; without an ID, that of the study's latest finished campaign.
@@ -31,7 +33,9 @@ def print_result(settings: Settings, study: str, campaign: str | None, form: Res
     store = open_store(settings)
     keys = CampaignKeys(study, check_campaign_id(campaign) if campaign else _latest(store, study))
     if store.tag(keys.report("report.html")) is None:
-        raise BadInputError(f"--campaign: {keys.campaign}: {study} has no finished campaign with this ID")
+        raise BadInputError(
+            f"--campaign: {keys.campaign}: {study} has no finished campaign with this ID; {_OTHER_STORE}"
+        )
     campaign_found = Campaign.open(store, study, keys.campaign)
     if form in ("answer", "whole"):
         print(whole_text(store, keys) if form == "whole" else "\n".join(answer_lines(store, keys)))
@@ -58,4 +62,4 @@ def _latest(store: Store, study: str) -> str:
     for entry in list_campaigns(store):
         if entry.study == study and store.tag(CampaignKeys(study, entry.campaign).report("report.html")) is not None:
             return entry.campaign
-    raise BadInputError(f"STUDY: {study}: has no finished campaign")
+    raise BadInputError(f"STUDY: {study}: has no finished campaign; {_OTHER_STORE}, or run it first")

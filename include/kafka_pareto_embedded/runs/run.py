@@ -180,9 +180,10 @@ def _say_failure(
     elif "design" in steps:
         _say(f"{sent} to the cluster. Fix the cause, then run the same command again.")
     elif "accept" in steps:
-        _say("The active settings are unchanged. Fix the cause, then accept in the explorer or clear the task.")
+        _say(f"Settings activated before the error are active; `make active STUDY={parameters['study']}` shows them.")
+        _say("Fix the cause, then clear the task `accept` in Airflow, which completes the activation.")
     elif "validate" in steps:
-        _say("The validation would fail again. Fix the cause, then start a new campaign with `make run`.")
+        _say("The validation would fail again. Fix the cause, then start a new campaign with the same command.")
     else:
         _say(f"All measurements are kept. Fix the cause, then resume: {_resume_command(parameters)}")
     _say(f"Full log: {runs.address(run_id)}")

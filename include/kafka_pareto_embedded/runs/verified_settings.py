@@ -8,9 +8,10 @@ from pathlib import Path
 
 from kafka_pareto.audit.verification import BATCH_SETTINGS, Rollout
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.kafka.client_rules import ClientName
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.kafka.librdkafka_properties import LIBRDKAFKA
-from kafka_pareto.kafka.user_settings import read_client_path
+from kafka_pareto.kafka.user_settings import ClientFile, read_client_path
 from kafka_pareto.rollout.versions import active_cases, active_settings
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.store import open_store
@@ -30,15 +31,11 @@ def rollout_of(request: VerifyRequest, settings: Settings) -> Rollout:
     if request.settings is not None:
         if request.case is not None:
             raise BadInputError(f"--record-size: {request.case}: needs --active, since a file holds for every size")
-        wanted = _file(request.settings, "settings")
-        if request.previous is None:
-            return wanted
-        previous = _file(request.previous, "previous")
-        if previous.why_unpredicted:
-            raise BadInputError(f"--previous: {request.previous}: {previous.why_unpredicted}")
-        return replace(wanted, previous=previous.expected)
+        return _of_files(request.settings, request.previous, request.client)
     if request.previous is not None:
         raise BadInputError("--previous: needs --settings; a study knows its previous settings")
+    if request.client is not None:
+        raise BadInputError("--client: needs --settings; a study knows its client")
     return _active(request, settings)
 
 
@@ -59,11 +56,32 @@ def _active(request: VerifyRequest, settings: Settings) -> Rollout:
     return replace(_of_librdkafka(source, now), previous=_seen_in_batches(before))
 
 
-def _file(path: Path, option: str) -> Rollout:
-    place = f"--{option}: {path}"
-    found = read_client_path(path, "producer", place, is_measured=False)
-    if found.form == "librdkafka":
-        return _of_librdkafka(str(path), read_client_path(path, "librdkafka", place, is_measured=False).used)
+def _of_files(settings: Path, previous: Path | None, client: str | None) -> Rollout:
+    """Return the settings of the files; by default both are librdkafka's if one has a name that only it knows."""
+    files = {"settings": settings} | ({"previous": previous} if previous else {})
+    native = [option for option, path in files.items() if _read(path, option, "producer").form == "librdkafka"]
+    if client == "java" and native:
+        raise BadInputError(
+            f"--{native[0]}: {files[native[0]]}: has names that only librdkafka knows; omit --client java"
+        )
+    rules: ClientName = "librdkafka" if client == "librdkafka" or native else "producer"
+    wanted = _file(settings, "settings", rules)
+    if previous is None:
+        return wanted
+    before = _file(previous, "previous", rules)
+    if before.why_unpredicted:
+        raise BadInputError(f"--previous: {previous}: {before.why_unpredicted}")
+    return replace(wanted, previous=before.expected)
+
+
+def _read(path: Path, option: str, client: ClientName) -> ClientFile:
+    return read_client_path(path, client, f"--{option}: {path}", is_measured=False)
+
+
+def _file(path: Path, option: str, rules: ClientName) -> Rollout:
+    found = _read(path, option, rules)
+    if rules == "librdkafka":
+        return _of_librdkafka(str(path), found.used)
     unset = sorted(BATCH_SETTINGS.intersection(found.other_defaults))
     why = f"the settings do not state {' and '.join(unset)}, whose default depends on the client" if unset else ""
     return Rollout(str(path), found.used, None, frozenset(found.other_defaults), why)

@@ -130,7 +130,7 @@ def test_an_interrupted_restore_keeps_the_stack_from_starting_until_it_is_comple
     monkeypatch.setattr(Path, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
         restore(backup, say)
-    with pytest.raises(BadInputError, match="a restore was interrupted; complete it with `make restore FILE=…`"):
+    with pytest.raises(BadInputError, match="a restore was interrupted; run the same `make restore` again"):
         up(say)
     restore(backup, say)
     assert {name: (elsewhere / name).read_bytes() for name in FILES} == FILES

@@ -164,12 +164,19 @@ def test_the_process_manager_reads_arguments_and_values_as_they_were_meant(tmp_p
     ("argument", "value", "said"),
     [
         *((cut_short, "", "use another folder") for cut_short in ("a ;b", "a #b", "a\nb")),
-        ("a", 'a"b', "VALUE: supervisord accepts no value with a double quote"),
+        ("a", 'a"b', "VALUE: must not contain a double quote; write a connection as a URI"),
+        *(
+            ("a", f"secret{cut_short}", "VALUE: must not contain a line break, ' ;' or ' #'")
+            for cut_short in (" ;", "\n")
+        ),
     ],
 )
-def test_unusable_process_manager_values_are_refused(tmp_path: Path, argument: str, value: str, said: str) -> None:
-    with pytest.raises(StackError, match=said):
+def test_unusable_process_manager_values_are_refused_without_showing_variables(
+    tmp_path: Path, argument: str, value: str, said: str
+) -> None:
+    with pytest.raises(StackError, match=said) as refused:
         render_configuration(tmp_path, [Program("one", "all", ["true", argument], tmp_path, {"VALUE": value})])
+    assert "secret" not in str(refused.value)
 
 
 def test_the_group_that_starts_last_is_stopped_first(tmp_path: Path) -> None:

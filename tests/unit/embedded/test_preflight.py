@@ -148,7 +148,7 @@ def test_spark_does_not_run_on_a_java_that_all_else_runs_on(machine: Path) -> No
     _tool(machine, "java", 'openjdk version "21.0.4" 2024-07-16')
     assert _problems(machine) == []
     [problem] = _log_pipeline_problems(machine, "log_pipeline_quick")
-    assert "is Java 21, which Spark 3.5 does not support: set JAVA_HOME to Java 17 or older" in problem.text
+    assert "is Java 21, which Spark 3.5 does not support: set JAVA_HOME to a JDK 17" in problem.text
 
 
 @pytest.mark.parametrize(("study", "is_asked"), [("log_pipeline_quick", True), ("quick", False)])

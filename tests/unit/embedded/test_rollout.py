@@ -182,5 +182,21 @@ def test_a_file_of_librdkafka_has_its_defaults(stack: FolderStack) -> None:
     request = VerifyRequest(topic="orders", settings=new, previous=old)
     found = rollout_of(request, stack.settings())
     assert found.expected == {**unset, "linger.ms": 20, "compression.type": "lz4"}
-    assert found.previous == {"linger.ms": 7, "compression.type": "gzip"}
+    assert found.previous == {**unset, "linger.ms": 7, "compression.type": "gzip"}
     assert (found.not_compared, found.why_unpredicted) == (frozenset(), "")
+
+
+def test_settings_that_both_clients_know_are_those_of_the_named_one(stack: FolderStack) -> None:
+    file = stack.folder.parent / "python.conf"
+    file.write_text("linger.ms=20\ncompression.type=lz4\n")
+    request = VerifyRequest(topic="orders", settings=file)
+    stated = {"linger.ms": 20, "compression.type": "lz4"}
+    assert rollout_of(request, stack.settings()).expected == stated  # with Java's defaults
+    named = rollout_of(request.model_copy(update={"client": "librdkafka"}), stack.settings())
+    assert named.expected == {**stated, "batch.size": 1_000_000, "enable.idempotence": False}
+    only_librdkafkas = stack.folder.parent / "native.conf"
+    only_librdkafkas.write_text("queue.buffering.max.ms=20\n")
+    with pytest.raises(BadInputError, match=r"--settings: .*native\.conf: has names that only librdkafka knows; omit"):
+        rollout_of(request.model_copy(update={"settings": only_librdkafkas, "client": "java"}), stack.settings())
+    with pytest.raises(BadInputError, match="--client: needs --settings; a study knows its client"):
+        rollout_of(VerifyRequest(topic="orders", active="steady", client="java"), stack.settings())

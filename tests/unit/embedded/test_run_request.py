@@ -168,7 +168,9 @@ def test_a_campaign_that_has_ended_wants_its_client_configuration_again(
 ) -> None:
     cluster = ForeignCluster(bootstrap_servers="a:9092", client_config="c.properties", ceiling_mib_s=5, ceiling_gib=2)
     store.put("paper/c/study.yaml", dump_study(with_overrides(paper_study(), cluster=cluster)).encode())
-    with pytest.raises(BadInputError, match=r"CAMPAIGN: 'c': its client configuration was removed .* KAFKA_CONFIG=…"):
+    with pytest.raises(
+        BadInputError, match=r"CAMPAIGN: 'c': the copy of its client.properties was deleted .* KAFKA_CONFIG=…"
+    ):
         dag_parameters(RunRequest(study="paper", campaign="c"), store, settings)
     given = tmp_path / "given.properties"
     given.touch()
@@ -189,7 +191,9 @@ def test_a_campaign_that_is_not_there_is_refused_and_the_newest_that_are_there_a
     for day in range(11, 18):
         store.put(f"paper/202611{day}T120000/study.yaml", b"")
     store.put("quick/20261118T120000/study.yaml", b"")
-    with pytest.raises(BadInputError, match=r"CAMPAIGN: '20261117T12000': there is no such campaign") as raised:
+    with pytest.raises(
+        BadInputError, match=r"CAMPAIGN: '20261117T12000': no study has a campaign with this ID"
+    ) as raised:
         dag_parameters(RunRequest(campaign="20261117T12000"), store, settings)
     newest = ["20261118T120000 (quick)", *(f"202611{day}T120000 (paper)" for day in (17, 16, 15, 14))]
     assert f"the newest are {', '.join(newest)}; omit CAMPAIGN" in str(raised.value)
@@ -200,7 +204,7 @@ def test_a_campaign_that_is_not_there_is_refused_and_the_newest_that_are_there_a
     [
         (RunRequest(bootstrap_servers="a:9092"), "KAFKA: an existing cluster needs CEILING_MIB_S"),
         (RunRequest(bootstrap_servers="a:9092", ceiling_gib=1), "KAFKA: an existing cluster needs CEILING_MIB_S"),
-        (RunRequest(campaign="c"), "CAMPAIGN: 'c': there is no such campaign of quick, .*; there are none yet"),
+        (RunRequest(campaign="c"), "CAMPAIGN: 'c': no study has a campaign with this ID; there are none yet"),
     ],
 )
 def test_an_unusable_option_is_one_clear_line(
@@ -296,5 +300,5 @@ def test_a_campaign_names_its_own_study_whatever_else_was_said(store: FolderStor
     store.put("impact_small/c/study.yaml", dump_study(comparison()).encode())
     assert study_name(RunRequest(campaign="c"), store, with_comparison) == "impact_small"
     assert study_name(RunRequest(), store, with_comparison) == "quick"
-    with pytest.raises(BadInputError, match="there is no such campaign"):
+    with pytest.raises(BadInputError, match="no study has a campaign with this ID"):
         study_name(RunRequest(campaign="d"), store, with_comparison)

@@ -79,7 +79,7 @@ def test_names_the_failed_task_with_the_steps_own_words_and_the_fix(
     assert tune(stack, runs, store_folder, "bad") == 1
     said = capsys.readouterr().out
     assert "validate failed:\n  error: 9 of 10 rows were set aside\n    row b000: negative latency\n\n" in said
-    assert "start a new campaign with `kafka-pareto run`" in said
+    assert "start a new campaign with the same command" in said
     assert "Traceback" not in said
     assert not has_client_config(stack, "bad")
 

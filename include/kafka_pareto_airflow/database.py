@@ -15,7 +15,7 @@ from kafka_pareto.brokers.processes import tied
 log = logging.getLogger(__name__)
 
 # Airflow hides its database from tasks. Steps do not get this variable (`process_step.step_environment`).
-CLEANED_DATABASE = "AIRFLOW_DATABASE_TO_CLEAN"
+_CLEANED_DATABASE = "AIRFLOW_DATABASE_TO_CLEAN"
 _AIRFLOW_DATABASE = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
 _TIMEOUT_S = 1500.0
 
@@ -30,10 +30,10 @@ def clean_database(days: int, now: datetime, environment: Mapping[str, str]) -> 
         AirflowSkipException: If the environment does not name the database, as on a remote worker.
         AirflowException: If a table could not be cleaned, or it takes too long.
     """
-    address = environment.get(CLEANED_DATABASE)
+    address = environment.get(_CLEANED_DATABASE)
     if not address:
         raise AirflowSkipException(
-            f"{CLEANED_DATABASE} is not set on this worker; run `airflow db clean` on the scheduler's machine"
+            f"{_CLEANED_DATABASE} is not set on this worker; run `airflow db clean` on the scheduler's machine"
         )
     argv = [sys.executable, "-m", "airflow", "db", "clean", "--yes", "--skip-archive", "--error-on-cleanup-failure"]
     argv += ["--clean-before-timestamp", (now - timedelta(days=days)).isoformat()]

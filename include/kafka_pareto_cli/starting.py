@@ -155,9 +155,9 @@ def running_stack() -> Stack:
 
 def require_checkout() -> None:
     """Refuse to look for a stack if only the command is installed."""
-    from kafka_pareto_embedded.bootstrap.preflight import PROJECT  # noqa: PLC0415
+    from kafka_pareto_embedded.bootstrap.preflight import is_checkout  # noqa: PLC0415
 
-    if not (PROJECT / "dags").is_dir():
+    if not is_checkout():
         raise BadInputError(
             "this needs a stack, which only a checkout of the project has: run the command there; for a run without a "
             "stack use --local, for its results --store"

@@ -18,7 +18,7 @@ from kafka_pareto_embedded.airflow_api.administrator import administrator, has_d
 from kafka_pareto_embedded.bootstrap.ports import Ports
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from kafka_pareto_embedded.programs.preparation import migrate_database
-from kafka_pareto_embedded.programs.programs import airflow_environment, cleaned_database
+from kafka_pareto_embedded.programs.programs import airflow_environment, clean_up_environment
 from kafka_pareto_embedded.stack.credentials import Credentials, write_credentials
 from kafka_pareto_embedded.stack.stack import Stack
 
@@ -38,7 +38,7 @@ def running_airflow(state: Path, step_environment: dict[str, str]) -> Iterator[S
     migrate_database(stack)
     with ExitStack() as started:
         common = airflow_environment(stack)
-        environment = {**common, **cleaned_database(common), **_HASTE, **step_environment}
+        environment = {**common, **clean_up_environment(common), **_HASTE, **step_environment}
         started.enter_context(_running(stack, environment))
         wait_until(
             "Airflow answers", lambda: is_healthy(stack, ("scheduler", "dag_processor")), 90, f"see {stack.logs}"

@@ -17,7 +17,7 @@ def test_records_of_old_runs_are_deleted(airflow: Served) -> None:
     assert airflow.ended("clean_up", "old") == "success"
     with closing(sqlite3.connect(airflow.stack.state / "airflow" / "airflow.db", timeout=30)) as database:
         for table in ("dag_run", "task_instance"):
-            database.execute(f"UPDATE {table} SET start_date = '2026-01-01' WHERE run_id LIKE 'old%'")  # noqa: S608
+            database.execute(f"UPDATE {table} SET start_date = '2026-01-01' WHERE run_id = 'old'")  # noqa: S608
         database.commit()
 
     airflow.trigger("clean_up", "new", {"airflow_days": 30})

@@ -45,10 +45,17 @@ class Problem(NamedTuple):
 def state_folder(environment: Mapping[str, str]) -> Path:
     """Return the state folder: `KAFKA_PARETO_STATE`, `.state` in a checkout, or the user's for an installed command."""
     chosen = environment.get("KAFKA_PARETO_STATE")
-    if not chosen and (PROJECT / "dags").is_dir():
+    if chosen:
+        return Path(chosen).expanduser().resolve()
+    if is_checkout():
         return (PROJECT / ".state").resolve()
-    users = Path(environment.get("XDG_STATE_HOME") or "~/.local/state") / "kafka-pareto"
-    return (Path(chosen) if chosen else users).expanduser().resolve()
+    users = Path(environment.get("XDG_STATE_HOME") or "~/.local/state").expanduser()
+    return (users / "kafka-pareto").resolve()
+
+
+def is_checkout() -> bool:
+    """Return whether this is a checkout of the project, not only an installed command."""
+    return (PROJECT / "dags").is_dir()
 
 
 def find_java(environment: Mapping[str, str]) -> Optional[str]:  # noqa: UP045

@@ -50,7 +50,7 @@ def back_up(file: Path, say: Callable[[str], None]) -> int:
         supervisor.end_leftovers()
         with (
             private_file(file) as written,
-            file_errors_named(file),
+            file_errors_named(file),  # of a file that cannot be read: `private_file` would name the backup instead
             tarfile.open(fileobj=written, mode="w:gz", compresslevel=_FASTEST) as archive,
         ):
             for kept in _KEPT:

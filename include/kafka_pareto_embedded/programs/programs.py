@@ -90,7 +90,7 @@ def airflow_environment(stack: Stack) -> dict[str, str]:
     }
 
 
-def cleaned_database(airflow: Mapping[str, str]) -> dict[str, str]:
+def clean_up_environment(airflow: Mapping[str, str]) -> dict[str, str]:
     """Return the variable for the DAG `clean_up`; Airflow hides its database from tasks."""
     return {"AIRFLOW_DATABASE_TO_CLEAN": airflow["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"]}
 
@@ -146,7 +146,7 @@ def _airflow(stack: Stack) -> list[Program]:
     common = airflow_environment(stack)
     # Tasks are children of the scheduler, so only it gets the steps' variables. The explorer has read access only.
     environments = {
-        "scheduler": {**common, **_STEP_LIMITS, **stack.step_environment(), **cleaned_database(common)},
+        "scheduler": {**common, **_STEP_LIMITS, **stack.step_environment(), **clean_up_environment(common)},
         "api-server": {**common, **stack.explorer_environment()},
     }
     return [

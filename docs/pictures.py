@@ -20,8 +20,8 @@ from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.identifiers import TUNE_DAG_ID
 from kafka_pareto.tracking.links import r2_address
 from kafka_pareto.tracking.provision import ADMIN
-from kafka_pareto_cli.app import clear_errors
 from kafka_pareto_cli.options import options_of
+from kafka_pareto_cli.replies import clear_errors
 from kafka_pareto_embedded.lifecycle import lifecycle
 from kafka_pareto_embedded.runs.airflow_runs import stack_runs
 from kafka_pareto_embedded.stack.stack import Stack

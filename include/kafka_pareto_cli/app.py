@@ -10,7 +10,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.exit_codes import EXIT_OF_GATE
@@ -18,7 +17,6 @@ from kafka_pareto.settings import load_settings
 from kafka_pareto.study.requests import (
     ActiveRequest,
     AuditRequest,
-    BackupRequest,
     DoctorRequest,
     GateRequest,
     IngestRequest,
@@ -29,6 +27,8 @@ from kafka_pareto.study.requests import (
     StudyRequest,
     VerifyRequest,
 )
+from kafka_pareto_cli import stack_commands
+from kafka_pareto_cli.help_text import EXIT_CODES, GATE_CODES, RESULT_CODES, VERIFY_CODES, ends
 from kafka_pareto_cli.options import command_options
 from kafka_pareto_cli.replies import AsJson, WithOwnExitCodes, clear_errors, replying
 from kafka_pareto_cli.starting import (
@@ -36,35 +36,17 @@ from kafka_pareto_cli.starting import (
     form_of,
     is_interactive,
     located,
-    require_checkout,
     require_options_of_kind,
     require_possible,
     running_stack,
-    say,
     start,
     store_settings,
 )
 from kafka_pareto_embedded.terminal.reply import Reply
 
-_EXIT_CODES = (
-    "Exit codes: 0 done, 1 a step failed, 2 unknown option, 65 bad input, 75 temporarily unavailable, 77 your "
-    "consent is needed, 130 interrupted, 143 terminated."
-)
-_RESULT_CODES = f"{_EXIT_CODES} With --exit-code: 0 a change is recommended, 10 no change, 11 inconclusive."
-
-_OTHER_CODES = (
-    "65 bad input or unknown option, 70 an error of this program, 75 temporarily unavailable, 77 your consent is "
-    "needed, 130 interrupted, 143 terminated."
-)
-_VERIFY_CODES = f"Exit codes: 0 all producers use the settings, 1 some do not, 2 some are inconclusive, {_OTHER_CODES}"
-_GATE_CODES = (
-    "Exit codes: 0 all conditions hold, 1 a condition is broken, 2 undecided within the study's gate.blocks, "
-    f"{_OTHER_CODES}"
-)
-
 app = typer.Typer(
     help="Find the best settings for your Kafka clients, measured on your own cluster.",
-    epilog=_EXIT_CODES,
+    epilog=EXIT_CODES,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -81,16 +63,11 @@ Whole = Annotated[bool, typer.Option("--cards", "--whole", help="Print all cards
 ResultsFolder = Annotated[
     Path | None, typer.Option("--store", help="The folder of a run with --local; by default the running stack's store.")
 ]
-_MEASURE, _ACTIVE, _CHECK, _STACK = "Measure", "Active settings", "Check", "The embedded stack"
-
-
-def _ends(*examples: str, exit_codes: str = _EXIT_CODES) -> str:
-    """Return the end of a command's help: its examples, one per line, and the exit codes."""
-    return "\n\n".join(["Examples:", *(f"  kafka-pareto {example}" for example in examples), exit_codes])
+_MEASURE, _ACTIVE, _CHECK = "Measure", "Active settings", "Check"
 
 
 @app.command(
-    epilog=_ends("plan quick", "plan quick --kafka broker:9092 --ceiling-mib-s 20 --ceiling-gib 5"),
+    epilog=ends("plan quick", "plan quick --kafka broker:9092 --ceiling-mib-s 20 --ceiling-gib 5"),
     rich_help_panel=_MEASURE,
 )
 @command_options(RunRequest, "plan", "study")
@@ -116,7 +93,7 @@ def plan(
 
 
 @app.command(
-    epilog=_ends(
+    epilog=ends(
         "run quick",
         "run my-study.yaml --local --kafka broker:9092 --config client.properties --ceiling-mib-s 20 --ceiling-gib 5",
     ),
@@ -146,7 +123,7 @@ def run(
 
 
 @app.command(
-    epilog=_ends(
+    epilog=ends(
         "ingest books.csv books", "ingest books.csv books --kafka broker:9092 --ceiling-mib-s 20 --ceiling-gib 5 --yes"
     ),
     rich_help_panel=_MEASURE,
@@ -161,7 +138,7 @@ def ingest(options: Callable[[], IngestRequest]) -> Reply:
     return ingest_file(request, load_settings())
 
 
-@app.command(epilog=_ends("studies", "studies --json"), rich_help_panel=_MEASURE)
+@app.command(epilog=ends("studies", "studies --json"), rich_help_panel=_MEASURE)
 def studies(as_json: AsJson = False) -> None:
     """List the available studies."""
     with clear_errors(as_json):
@@ -177,8 +154,8 @@ def studies(as_json: AsJson = False) -> None:
 
 
 @app.command(
-    epilog=_ends(
-        "result quick", "result my-study --store kafka-pareto-store --json --exit-code", exit_codes=_RESULT_CODES
+    epilog=ends(
+        "result quick", "result my-study --store kafka-pareto-store --json --exit-code", exit_codes=RESULT_CODES
     ),
     rich_help_panel=_MEASURE,
 )
@@ -206,11 +183,11 @@ def result(
 
 @app.command(
     cls=WithOwnExitCodes,
-    epilog=_ends(
+    epilog=ends(
         "gate steady --reference old.properties --candidate new.properties --kafka broker:9092 --ceiling-mib-s 20 "
         "--ceiling-gib 5 --yes",
         "gate my-study.yaml --candidate new.properties --store kafka-pareto-store --junit gate.xml --annotations",
-        exit_codes=_GATE_CODES,
+        exit_codes=GATE_CODES,
     ),
     rich_help_panel=_MEASURE,
 )
@@ -254,7 +231,7 @@ def gate(
     raise typer.Exit(EXIT_OF_GATE[found.verdict])
 
 
-@app.command("active", epilog=_ends("active quick", "active quick --folder settings --json"), rich_help_panel=_ACTIVE)
+@app.command("active", epilog=ends("active quick", "active quick --folder settings --json"), rich_help_panel=_ACTIVE)
 @command_options(ActiveRequest, "active", "study")
 def active(options: Callable[[], ActiveRequest], store: ResultsFolder = None, as_json: AsJson = False) -> None:
     """Show the active settings of a study, and optionally copy its files to a folder."""
@@ -266,9 +243,7 @@ def active(options: Callable[[], ActiveRequest], store: ResultsFolder = None, as
 
 
 @app.command(
-    epilog=_ends(
-        "rollback quick --record-size 1024", "rollback my-study --record-size 1024 --store kafka-pareto-store"
-    ),
+    epilog=ends("rollback quick --record-size 1024", "rollback my-study --record-size 1024 --store kafka-pareto-store"),
     rich_help_panel=_ACTIVE,
 )
 @command_options(RollBackRequest, "rollback", "study")
@@ -283,7 +258,7 @@ def rollback(options: Callable[[], RollBackRequest], store: ResultsFolder = None
     return roll_back(request, running_stack())
 
 
-@app.command(epilog=_ends("retune steady"), rich_help_panel=_ACTIVE)
+@app.command(epilog=ends("retune steady"), rich_help_panel=_ACTIVE)
 @command_options(StudyRequest, "retune", "study")
 @replying
 def retune(options: Callable[[], StudyRequest]) -> Reply:
@@ -295,7 +270,7 @@ def retune(options: Callable[[], StudyRequest]) -> Reply:
 
 
 @app.command(
-    epilog=_ends("doctor", "doctor --kafka broker:9092 --producer producer.properties"),
+    epilog=ends("doctor", "doctor --kafka broker:9092 --producer producer.properties"),
     rich_help_panel=_CHECK,
 )
 @command_options(DoctorRequest, "doctor")
@@ -309,7 +284,7 @@ def doctor(options: Callable[[], DoctorRequest], as_json: AsJson = False) -> Non
 
 
 @app.command(
-    epilog=_ends(
+    epilog=ends(
         "audit --kafka broker:9092 --topics orders,payments",
         "audit --kafka broker:9092 --what-if 'linger.ms=5,60 compression.type=zstd'",
         "audit --kafka broker:9092 --topics orders --study-folder my-studies --yes",
@@ -328,10 +303,10 @@ def audit(options: Callable[[], AuditRequest], as_json: AsJson = False) -> None:
 
 @app.command(
     cls=WithOwnExitCodes,
-    epilog=_ends(
+    epilog=ends(
         "verify orders --kafka broker:9092 --settings new.properties --previous old.properties",
         "verify orders --kafka broker:9092 --active my-study --store kafka-pareto-store",
-        exit_codes=_VERIFY_CODES,
+        exit_codes=VERIFY_CODES,
     ),
     rich_help_panel=_ACTIVE,
 )
@@ -347,7 +322,7 @@ def verify(options: Callable[[], VerifyRequest], store: ResultsFolder = None, as
     raise typer.Exit(code)
 
 
-@app.command(epilog=_ends("sizing --records-s 100000 --record-size 1024"), rich_help_panel=_CHECK)
+@app.command(epilog=ends("sizing --records-s 100000 --record-size 1024"), rich_help_panel=_CHECK)
 @command_options(SizingOptions, "sizing")
 def sizing(options: Callable[[], SizingOptions], as_json: AsJson = False) -> None:
     """Size a cluster for a workload."""
@@ -359,7 +334,7 @@ def sizing(options: Callable[[], SizingOptions], as_json: AsJson = False) -> Non
 
 
 @app.command(
-    epilog=_ends("remove-topics", "remove-topics --kafka broker:9092 --config client.properties --yes"),
+    epilog=ends("remove-topics", "remove-topics --kafka broker:9092 --config client.properties --yes"),
     rich_help_panel=_CHECK,
 )
 @command_options(RemoveTopicsRequest, "remove-topics")
@@ -372,98 +347,4 @@ def remove_topics(options: Callable[[], RemoveTopicsRequest]) -> Reply:
     return remove(request, load_settings())
 
 
-@app.command(epilog=_ends("up"), rich_help_panel=_STACK)
-@replying
-def up() -> Reply:
-    """Start the stack and wait until it is ready."""
-    from kafka_pareto_cli.stack_texts import addresses  # noqa: PLC0415
-    from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
-
-    require_checkout()
-    found = addresses(lifecycle.up(say))
-    for name, address in found.items():
-        say(f"{name:<8} {address}")
-    return Reply({name.lower(): address for name, address in found.items()})
-
-
-@app.command(epilog=_ends("down"), rich_help_panel=_STACK)
-@replying
-def down() -> Reply:
-    """Stop the stack and keep its data."""
-    from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
-
-    return Reply({"stopped": lifecycle.down(say)})
-
-
-@app.command(epilog=_ends("status", "status --json"), rich_help_panel=_STACK)
-def status(as_json: AsJson = False) -> None:
-    """Show the stack's programs and addresses."""
-    with clear_errors(as_json):
-        from kafka_pareto_cli.stack_texts import print_topics_left, status_rows  # noqa: PLC0415
-        from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
-
-        stack, processes = lifecycle.status()
-        rows = [] if stack is None else status_rows(stack, processes)
-        if as_json:
-            names = ("program", "state", "pid", "address", "since")
-            print(json.dumps([dict(zip(names, row, strict=True)) for row in rows], indent=2))
-        elif stack is None or not rows:
-            print("The stack is down.")
-        else:
-            table = Table("program", "state", "pid", "address", "since", box=None, pad_edge=False)
-            for row in rows:
-                table.add_row(*row)
-            Console().print(table)
-            print(f"\nLogins: {stack.logins}")
-            print_topics_left(stack, processes)
-
-
-@app.command(epilog=_ends("backup stack.tar.gz"), rich_help_panel=_STACK)
-@command_options(BackupRequest, "backup", "file")
-@replying
-def backup(options: Callable[[], BackupRequest]) -> Reply:
-    """Write a stopped stack's results, databases and secrets to a file."""
-    request = options()
-    from kafka_pareto_embedded.lifecycle.backup import back_up  # noqa: PLC0415
-
-    return Reply({"file": str(request.file), "bytes": back_up(request.file, say)})
-
-
-@app.command(epilog=_ends("restore stack.tar.gz"), rich_help_panel=_STACK)
-@command_options(BackupRequest, "restore", "file")
-@replying
-def restore(options: Callable[[], BackupRequest]) -> Reply:
-    """Restore a stack from a backup. The state folder must not contain a stack yet."""
-    request = options()
-    from kafka_pareto_embedded.lifecycle.backup import restore as restore_stack  # noqa: PLC0415
-
-    require_checkout()
-    return Reply({"restored": str(restore_stack(request.file, say))})
-
-
-@app.command("import", epilog=_ends("import kafka-pareto-store"), rich_help_panel=_STACK)
-@replying
-def import_folder(
-    folder: Annotated[
-        Path, typer.Argument(help="The folder of results, such as kafka-pareto-store.", show_default=False)
-    ],
-) -> Reply:
-    """Copy campaigns of --local runs to the running stack, to view them in its explorer."""
-    from kafka_pareto_cli.importing import import_campaigns  # noqa: PLC0415
-
-    stack = running_stack()
-    imported, explorer = import_campaigns(folder, stack.settings()), f"{stack.airflow_url}/kafka-pareto/"
-    for name in imported:
-        say(f"imported {name}")
-    say(f"Explorer  {explorer}")
-    return Reply({"imported": imported, "explorer": explorer})
-
-
-@app.command(epilog=_ends("clean"), rich_help_panel=_STACK)
-@replying
-def clean() -> Reply:
-    """Stop the stack and delete its state without asking: results, databases, passwords, and installed tools."""
-    from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
-
-    removed = lifecycle.clean(say)
-    return Reply({"removed": None if removed is None else str(removed)})
+app.add_typer(stack_commands.commands)  # without a name: its commands are the app's own

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 import subprocess
-import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -165,12 +165,27 @@ def test_a_shop_whose_database_is_gone_says_so_and_comes_back_with_it(web: Web, 
     for _ in range(10):
         assert answered(client.get("/api/categories"), 503) == {"error": "the database does not answer"}
     web.start_mariadb()
-    deadline = time.monotonic() + READY_S
-    while client.get("/api/categories").status_code != 200:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    for _ in range(10):
-        answered(client.get("/api/categories"), 200)
+    answered(client.get("/api/categories"), 200)
+
+
+def test_a_restart_of_an_idle_shops_database_fails_no_request(web: Web) -> None:
+    if web.mariadb is None:
+        pytest.skip("SQLite has no server that could be restarted")
+    threads = web.shop.workers * web.shop.threads
+    with ExitStack() as stack:
+        # Each keeps its connections open, so that together they reach every thread of the shop.
+        clients = [stack.enter_context(httpx.Client(base_url=web.url, timeout=30)) for _ in range(4 * threads)]
+
+        def from_all() -> Counter[int]:
+            with ThreadPoolExecutor(len(clients)) as pool:
+                return Counter(
+                    each.status_code for each in pool.map(lambda client: client.get("/api/search?q=a"), clients)
+                )
+
+        assert set(from_all()) == {200}
+        end_process(web.process["mariadb"], 10)
+        web.start_mariadb()
+        assert from_all() == {200: len(clients)}
 
 
 def test_the_same_seed_makes_the_same_goods(tmp_path: Path) -> None:

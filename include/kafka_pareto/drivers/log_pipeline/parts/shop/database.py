@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pymysql
-from pymysql.constants import CLIENT
+from pymysql.constants import CLIENT, CR, SERVER_STATUS
 from pymysql.cursors import DictCursor
 
 Row = dict[str, Any]
@@ -103,9 +103,17 @@ class Database:
 
     def run(self, statement: str, *values: object) -> Any:
         """Run a statement and return its cursor; changes outside of a transaction are committed on return."""
-        cursor = self._connection().cursor()
-        cursor.execute(self._in_dialect(statement), values)
-        return cursor
+        connection = self._connection()
+        try:
+            return self._executed(connection, statement, values)
+        except pymysql.err.OperationalError as error:
+            # A thread that was idle while the server restarted still has a connection to the server that ended. The
+            # statement was not sent, so it can be sent again, unless it belongs to a transaction that began there.
+            in_transaction = connection.server_status & SERVER_STATUS.SERVER_STATUS_IN_TRANS
+            if error.args[0] != CR.CR_SERVER_GONE_ERROR or in_transaction:
+                raise
+            self.reconnect()
+            return self._executed(self._connection(), statement, values)
 
     def run_many(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Run a statement once per row of values."""
@@ -129,6 +137,11 @@ class Database:
         if connection := self._of_thread.__dict__.pop("connection", None):
             with suppress(*DATABASE_ERRORS):
                 connection.close()
+
+    def _executed(self, connection: Any, statement: str, values: tuple[object, ...]) -> Any:
+        cursor = connection.cursor()
+        cursor.execute(self._in_dialect(statement), values)
+        return cursor
 
     def _in_dialect(self, statement: str) -> str:
         return statement if self.is_sqlite else statement.replace("?", "%s")

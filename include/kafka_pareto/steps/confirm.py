@@ -252,9 +252,10 @@ def _candidates(campaign: Campaign, case: str, found: FoundActiveSettings) -> pd
         trials = campaign.read_table(campaign.keys.trials(last_round), TRIAL_COLUMNS)
         if found.settings:  # already in every block
             front, trials = (each[each.configuration_id != found.settings.configuration_id] for each in (front, trials))
+        own = trials[trials.case == case]
         candidates = select_candidates(
-            front,
-            trials[trials.case == case],
+            without_losses(front, own),
+            own,
             campaign.tune,
             campaign.tune.confirmation.points,
             followed_advice(campaign).titles(case),
@@ -262,6 +263,11 @@ def _candidates(campaign: Campaign, case: str, found: FoundActiveSettings) -> pd
         candidates = _with_intervals(candidates, front, campaign.tune)
         campaign.write_table(key, candidates, CANDIDATE_INTERVAL_COLUMNS)
         return candidates
+
+
+def without_losses(front: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a case's front whose configuration has not lost or duplicated records in its trials."""
+    return front[~front.configuration_id.isin(trials[trials.repetitions_lost_records > 0].configuration_id)]
 
 
 def _with_intervals(candidates: pd.DataFrame, front: pd.DataFrame, study: Tune) -> pd.DataFrame:

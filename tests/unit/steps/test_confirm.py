@@ -3,6 +3,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from kafka_pareto.decision.decision import Decision
@@ -17,6 +18,13 @@ from tests.unit.confirming import CONFIRMATION, campaign_in
 from tests.unit.measuring import CASE, measuring, quick
 
 pytestmark = [pytest.mark.fast, pytest.mark.slow]
+
+
+def test_no_point_of_the_front_that_lost_records_in_the_design_is_a_candidate():
+    front = pd.DataFrame({"configuration_id": ["a", "b", "c"]})
+    trials = pd.DataFrame({"configuration_id": ["b", "c", "d"], "repetitions_lost_records": [1, 0, 2]})
+
+    assert confirm.without_losses(front, trials).configuration_id.tolist() == ["a", "c"]
 
 
 def test_candidates_that_cannot_be_read_are_not_replaced_by_others(tmp_path: Path):

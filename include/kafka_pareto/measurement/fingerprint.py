@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
+import psutil
+
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.errors import BadInputError, MissingArtifactError
@@ -38,10 +40,20 @@ def keep_fingerprint(campaign: Campaign, case: str, found: Fingerprint) -> None:
 
 
 @dataclass(frozen=True)
-class Container:
-    """Files that reveal a container: Docker's marker, and the CPU limit.
+class MemoryFiles:
+    """Files of a control group's memory in bytes: its limit, its use, and the part of that which can be reclaimed."""
 
-    Quota and period are in one file, or in two in cgroups v1.
+    limit: Path
+    used: Path
+    statistics: Path
+    reclaimable: str
+
+
+@dataclass(frozen=True)
+class Container:
+    """Files that reveal a container: Docker's marker, and the limits of CPU and memory.
+
+    Quota and period are in one file, or in two in cgroups v1; memory is in other files there.
     """
 
     docker_mark: Path = Path("/.dockerenv")
@@ -49,6 +61,20 @@ class Container:
     older_cpu_limit: tuple[Path, Path] = (
         Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
         Path("/sys/fs/cgroup/cpu/cpu.cfs_period_us"),
+    )
+    memory: tuple[MemoryFiles, ...] = (
+        MemoryFiles(
+            Path("/sys/fs/cgroup/memory.max"),
+            Path("/sys/fs/cgroup/memory.current"),
+            Path("/sys/fs/cgroup/memory.stat"),
+            "inactive_file",
+        ),
+        MemoryFiles(
+            Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+            Path("/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+            Path("/sys/fs/cgroup/memory/memory.stat"),
+            "total_inactive_file",
+        ),
     )
 
 
@@ -83,6 +109,18 @@ def usable_cores(container: Container = CONTAINER) -> float:
             if quota_us > 0:  # the older version's -1 is no limit
                 cores = min(cores, quota_us / period_us)
     return cores
+
+
+def free_memory_bytes(container: Container = CONTAINER) -> int:
+    """Return the memory this process may still use: the machine's, or what its container's limit leaves."""
+    free_bytes = psutil.virtual_memory().available
+    for files in container.memory:
+        with suppress(OSError, ValueError, KeyError):  # there is no such file, or it reads `max`
+            lines = files.statistics.read_text(encoding="ascii").splitlines()
+            reclaimable = int(dict(line.split(maxsplit=1) for line in lines)[files.reclaimable])
+            limit, used = (int(file.read_text(encoding="ascii")) for file in (files.limit, files.used))
+            free_bytes = min(free_bytes, max(limit - used + reclaimable, 0))
+    return free_bytes
 
 
 def _cpu_model() -> str:

@@ -22,7 +22,7 @@ from kafka_pareto.drivers.common.cluster_mark import MARK_TOPIC, why_no_mark
 from kafka_pareto.errors import ClusterError, PlanError
 from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
 from kafka_pareto.measurement.driver_runtime import System
-from kafka_pareto.measurement.fingerprint import CONTAINER, Container, client_machine
+from kafka_pareto.measurement.fingerprint import CONTAINER, Container, client_machine, free_memory_bytes
 from kafka_pareto.measurement.own_topics import topic_name
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.sections import OwnBrokers
@@ -131,7 +131,7 @@ class OwnBrokersSystem(System):
         Raises:
             PlanError: With both numbers and the fix.
         """
-        free_mib = psutil.virtual_memory().available // _MIB
+        free_mib = free_memory_bytes() // _MIB
         if free_mib < self.needed_mib:
             raise PlanError(
                 f"{self._asked} and the load generator need about {self.needed_mib:,} MiB of memory, but "

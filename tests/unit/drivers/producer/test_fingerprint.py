@@ -14,7 +14,7 @@ import pytest
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.drivers.common.systems import fingerprint_of
 from kafka_pareto.kafka.cluster import Broker
-from kafka_pareto.measurement.fingerprint import CONTAINER, Container, usable_cores
+from kafka_pareto.measurement.fingerprint import CONTAINER, Container, MemoryFiles, free_memory_bytes, usable_cores
 from tests.fakes import FakeCluster
 from tests.unit.measuring import quick
 
@@ -80,3 +80,18 @@ def test_brokers_in_containers_on_the_clients_host_share_its_machine(
     monkeypatch.setattr(psutil, "net_if_addrs", lambda: {"eth0": [address]})
     container = Container(docker_mark=tmp_path if in_a_container else tmp_path / "none")
     assert fingerprint(host, container).load_and_brokers_share_a_machine is shared
+
+
+@pytest.mark.parametrize(
+    ("limit", "free_bytes"),
+    [("max", 8_000), ("5000", 5_000 - 3_000 + 400), ("2000", 0), ("9223372036854771712", 8_000)],
+)
+def test_a_containers_limit_bounds_the_free_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, free_bytes: int
+) -> None:
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=8_000))
+    for name, text in (("limit", limit), ("used", "3000"), ("stat", "anon 100\ninactive_file 400")):
+        (tmp_path / name).write_text(f"{text}\n", encoding="ascii")
+    files = MemoryFiles(tmp_path / "limit", tmp_path / "used", tmp_path / "stat", "inactive_file")
+    elsewhere = MemoryFiles(tmp_path / "no", tmp_path / "no", tmp_path / "no", "inactive_file")
+    assert free_memory_bytes(Container(memory=(elsewhere, files))) == free_bytes

@@ -15,6 +15,7 @@ from kafka_pareto.doctor.guide import load_guide
 from kafka_pareto.doctor.page import doctor_page
 from kafka_pareto.doctor.sizing import size_cluster, sizing_text
 from kafka_pareto.doctor.text import report_text
+from kafka_pareto.drivers.common.cluster_access import require_brokers
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.exit_codes import EXIT_OF_USE
 from kafka_pareto.settings import Settings
@@ -41,6 +42,7 @@ def print_report(request: DoctorRequest, settings: Settings) -> None:
     """
     settings = settings.model_copy(update={"java": find_java(os.environ) or settings.java})
     kafka = request.kafka or settings.bootstrap_servers or _embedded_cluster()
+    require_brokers(request.kafka_config, kafka or "")
     report = examine(request.model_copy(update={"kafka": kafka}), load_guide(), settings)
     match request.format:
         case "json":
@@ -89,6 +91,7 @@ def _cluster_of(request: ReadRequest, settings: Settings) -> str:
     kafka = request.kafka or settings.bootstrap_servers or _embedded_cluster()
     if kafka is None:
         raise BadInputError("the stack is down; name a cluster: KAFKA=host:port,…")
+    require_brokers(request.kafka_config, kafka)
     return kafka
 
 

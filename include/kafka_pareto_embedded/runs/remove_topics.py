@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from kafka_pareto.analysis.wording import counted
+from kafka_pareto.drivers.common.cluster_access import require_brokers
 from kafka_pareto.drivers.common.cluster_mark import exclusive_load
 from kafka_pareto.errors import ConsentError
 from kafka_pareto.kafka.cluster import Cluster
@@ -29,6 +30,7 @@ def remove_topics(request: RemoveTopicsRequest, settings: Settings, wait_s: floa
     settings = settings.model_copy(update={"java": find_java(os.environ) or settings.java})
     stack = Stack.load() if request.kafka else lifecycle.running()
     servers = request.kafka or (stack.bootstrap_servers if stack else "")
+    require_brokers(request.kafka_config, servers)
     with Cluster(servers, request.kafka_config, settings) as cluster:
         topics = left_topics(cluster)
         print("\n".join([f"{counted(len(topics), 'topic')} of campaigns on {servers}", *topics]))

@@ -82,12 +82,24 @@ def require_login(path: Path, bootstrap_servers: str) -> None:
     Raises:
         BadInputError: If it is not, or cannot be read.
     """
-    properties = parse_properties(read_client_config(path))
-    place = f"KAFKA_CONFIG: {path}"
-    _require_brokers(place, server_set(properties.get("bootstrap.servers", "")), bootstrap_servers)
+    require_brokers(path, bootstrap_servers)
     _require_login_only(
-        place, properties, "remove settings that tune a producer", "remove settings that tune a consumer"
+        f"KAFKA_CONFIG: {path}",
+        parse_properties(read_client_config(path)),
+        "remove settings that tune a producer",
+        "remove settings that tune a consumer",
     )
+
+
+def require_brokers(path: Path | None, bootstrap_servers: str) -> None:
+    """Require that the user's `client.properties`, if any, is for these brokers; one without addresses is for any.
+
+    Raises:
+        BadInputError: If it is not, or cannot be read.
+    """
+    if path is not None:
+        allowed = server_set(parse_properties(read_client_config(path)).get("bootstrap.servers", ""))
+        _require_brokers(f"KAFKA_CONFIG: {path}", allowed, bootstrap_servers)
 
 
 def _require_login_only(place: str, properties: Mapping[str, str], producer_fix: str, consumer_fix: str) -> None:

@@ -36,7 +36,9 @@ def run_gate(request: GateRequest, settings: Settings, console: Console) -> Gate
     study = tune_study(asked_for(load_named_study(settings.studies, request.study), request.design_options(), settings))
     client = study.baseline_client
     if client is None:
-        raise BadInputError(f"STUDY: {study.name}: its driver, {study.driver}, has no settings files to check")
+        raise BadInputError(
+            f"STUDY: {study.name}: its driver, {study.driver}, has no settings files to check; use a study of producers"
+        )
 
     def read(option: str, path: Path) -> dict[str, PropertyValue]:
         found = read_client_path(path, client, f"--{option}: {path}")
@@ -56,7 +58,10 @@ def run_gate(request: GateRequest, settings: Settings, console: Console) -> Gate
     gate_id = check_campaign_id(request.resume or timestamp())
     keys = GateKeys(study.name, gate_id)
     if request.resume is not None and store.tag(keys.frozen_study()) is None:
-        raise BadInputError(f"--resume: {gate_id}: {settings.store_folder} has no such gate of {study.name}")
+        raise BadInputError(
+            f"--resume: {gate_id}: {settings.store_folder} has no such gate of {study.name}; give the study, the ID "
+            "and the store (--store) that the gate printed"
+        )
     console.print(
         f"Gate {gate_id} of study {study.name}, stored in {settings.store_folder}",
         highlight=False,

@@ -21,7 +21,7 @@ def import_campaigns(folder: Path, settings: Settings) -> list[str]:
         BadInputError: If the folder has no campaign, or the store has a different one with the same name.
     """
     if not folder.is_dir():
-        raise BadInputError(f"{folder}: there is no such folder")
+        raise BadInputError(f"{folder}: there is no such folder; give the store folder that `run --local` printed")
     source, target = FolderStore(folder), open_store(settings)
     found = [CampaignKeys(entry.study, entry.campaign) for entry in list_campaigns(source)]
     if not found:
@@ -29,7 +29,10 @@ def import_campaigns(folder: Path, settings: Settings) -> list[str]:
     for keys in found:
         frozen = keys.frozen_study()
         if target.tag(frozen) is not None and target.get(frozen) != source.get(frozen):
-            raise BadInputError(f"{keys.study}/{keys.campaign}: the stack has a different campaign with this name")
+            raise BadInputError(
+                f"{keys.study}/{keys.campaign}: the stack has a different campaign with this name; read this one with "
+                f"kafka-pareto result {keys.study} --store {folder}"
+            )
     for keys in found:
         frozen = keys.frozen_study()
         for key in [*(key for key in source.keys(f"{keys.study}/{keys.campaign}/") if key != frozen), frozen]:

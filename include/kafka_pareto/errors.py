@@ -85,6 +85,10 @@ class LoadStartError(LoadToolError):
     """The load generator's process could not be started, which no configuration can cause."""
 
 
+class LoadMachineError(LoadStartError):
+    """A load machine was lost or started late, which no configuration can cause."""
+
+
 class StoreError(KafkaParetoError):
     """The object store is unreachable or refuses."""
 

@@ -37,6 +37,10 @@ class Settings(BaseSettings):
         STATE / "clients",
         description="folder of other client versions, a folder each: jars, or librdkafka",
     )
+    load_machines: str = Field(
+        default="", description="addresses of the machines that send loads, host:port,…, for `protocol.load_machines`"
+    )
+    load_credentials: Path = Field(STATE / "load-machines.pem", description="the load machines' key and certificate")
     studies: Path = INCLUDE / "studies"
     advice: Path = Field(default=INCLUDE / "advice", description="folder with one file per advised configuration")
 

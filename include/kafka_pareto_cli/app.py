@@ -20,6 +20,8 @@ from kafka_pareto.study.requests import (
     DoctorRequest,
     GateRequest,
     IngestRequest,
+    LoadCredentialsRequest,
+    LoadMachineRequest,
     RemoveTopicsRequest,
     RollBackRequest,
     RunRequest,
@@ -42,6 +44,7 @@ from kafka_pareto_cli.starting import (
     start,
     store_settings,
 )
+from kafka_pareto_embedded.terminal.as_typed import as_typed
 from kafka_pareto_embedded.terminal.reply import Reply
 
 app = typer.Typer(
@@ -86,7 +89,11 @@ def plan(
         print_plan(planned, Console())
         if not is_interactive():
             return
-        require_possible(request, settings, planned.needs_stack, local=local)
+        try:
+            require_possible(request, settings, planned.needs_stack, local=local)
+        except BadInputError as reason:
+            print(f"\nCannot be started like this: {as_typed(str(reason))}")
+            return
         if typer.confirm("\nStart?"):
             agreed = request.model_copy(update={"consent": True}) if planned.needs_consent else request
             start(agreed, settings, Console(), local=local, store=store, form="answer")
@@ -136,6 +143,32 @@ def ingest(options: Callable[[], IngestRequest]) -> Reply:
     from kafka_pareto_embedded.runs.ingest import ingest as ingest_file  # noqa: PLC0415
 
     return ingest_file(request, load_settings())
+
+
+@app.command(
+    "load-machine",
+    epilog=ends("load-machine --kafka broker:9092 --listen 10.0.0.5:7443 --credentials load-machines.pem"),
+    rich_help_panel=_MEASURE,
+)
+@command_options(LoadMachineRequest, "load-machine")
+@replying
+def load_machine(options: Callable[[], LoadMachineRequest]) -> Reply:
+    """Send this machine's share of the loads of campaigns that run elsewhere, until interrupted."""
+    request = options()
+    from kafka_pareto_cli.load_machine import serve  # noqa: PLC0415
+
+    serve(request, load_settings())
+
+
+@app.command("load-credentials", epilog=ends("load-credentials load-machines.pem"), rich_help_panel=_MEASURE)
+@command_options(LoadCredentialsRequest, "load-credentials", "file")
+@replying
+def load_credentials(options: Callable[[], LoadCredentialsRequest]) -> Reply:
+    """Create the key with which campaigns and load machines authenticate each other. Copy it to each machine."""
+    request = options()
+    from kafka_pareto_cli.load_machine import create_credentials  # noqa: PLC0415
+
+    return create_credentials(request.file)
 
 
 @app.command(epilog=ends("studies", "studies --json"), rich_help_panel=_MEASURE)

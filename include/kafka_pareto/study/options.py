@@ -61,6 +61,7 @@ PATTERN_RULES = {
     "topic": "must be 1 to 230 letters, digits, '.', '_' or '-'",
     "resume": "must be 1 to 63 letters, digits, '-' or '_'",
     "active": "must be lower-case letters, digits, '-' or '_'",
+    "listen": "must be like host:port",
 }
 """Rules of the options' patterns in words."""
 

@@ -186,6 +186,26 @@ class IngestRequest(Options):
     consent: bool = Field(False, description="Consent: send to that cluster, as planned.")
 
 
+class LoadCredentialsRequest(Options):
+    """The file of the load machines' credentials."""
+
+    file: Annotated[Path, Field(description="The file to create.")]
+
+
+class LoadMachineRequest(Options):
+    """A load machine: its cluster, address and credentials."""
+
+    kafka: Annotated[str, Field(description="The cluster to send to, as host:port,…")]
+    kafka_config: Path | None = Field(None, description="The cluster's client.properties (SASL, TLS).")
+    listen: Annotated[str, Field(pattern=r"^[^\s:]+:\d{1,5}$")] = Field(
+        "127.0.0.1:7443", description="Address to listen on, as host:port."
+    )
+    credentials: Path | None = Field(
+        None, description="File that load-credentials created. Default: KAFKA_PARETO_LOAD_CREDENTIALS."
+    )
+    heap_mib: _Count = Field(1024, description="Heap of the sending JVM, in MiB.")
+
+
 class RemoveTopicsRequest(Options):
     """Topics that campaigns have left."""
 

@@ -161,10 +161,14 @@ def java_argv(
     """
     limit_minutes = math.ceil((serving_s + request.timeout_s + _GRACE_S) / 60)
     # A JVM without this option still starts.
-    argv = [settings.java, "-XX:+IgnoreUnrecognizedVMOptions", f"-XX:SelfDestructTimer={limit_minutes}"]
-    argv += [f"-Xmx{request.heap_mib}m"]
+    limit = ["-XX:+IgnoreUnrecognizedVMOptions", f"-XX:SelfDestructTimer={limit_minutes}"]
+    return [settings.java, *limit, *jvm_options(settings, request.heap_mib, client_jars), main_class]
+
+
+def jvm_options(settings: Settings, heap_mib: int, client_jars: Path | None = None) -> list[str]:
+    """Return the options of a JVM that runs our classes; those in `client_jars` take precedence."""
     class_path = ":".join(f"{folder}/*" for folder in (client_jars, settings.kafka_jars) if folder is not None)
-    return [*argv, "-Duser.language=en", "-Duser.country=US", "-cp", class_path, main_class]
+    return [f"-Xmx{heap_mib}m", "-Duser.language=en", "-Duser.country=US", "-cp", class_path]
 
 
 def start(argv: list[str], stdin: int, stdout: int, stderr: BinaryIO) -> subprocess.Popen[bytes]:
@@ -174,7 +178,7 @@ def start(argv: list[str], stdin: int, stdout: int, stderr: BinaryIO) -> subproc
         LoadStartError: If it cannot be started.
     """
     try:
-        return subprocess.Popen(argv, stdin=stdin, stdout=stdout, stderr=stderr, env=_environment())
+        return subprocess.Popen(argv, stdin=stdin, stdout=stdout, stderr=stderr, env=jvm_environment())
     except OSError as error:
         raise LoadStartError(f"the load generator cannot be started: {argv[0]}: {error.strerror}") from error
 
@@ -189,7 +193,7 @@ def java_version(java: str) -> int:
     argv = [java, "-version"]
     try:
         said = subprocess.run(
-            argv, capture_output=True, text=True, timeout=_JAVA_VERSION_WITHIN_S, check=True, env=_environment()
+            argv, capture_output=True, text=True, timeout=_JAVA_VERSION_WITHIN_S, check=True, env=jvm_environment()
         ).stderr
     except (OSError, subprocess.SubprocessError) as error:
         raise LoadStartError(f"cannot read the version of {java}: {error}") from error
@@ -199,7 +203,8 @@ def java_version(java: str) -> int:
     return int(found[1])
 
 
-def _environment() -> dict[str, str]:
+def jvm_environment() -> dict[str, str]:
+    """Return the environment of a load's JVM."""
     return {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
 
 

@@ -128,8 +128,25 @@ def client_metrics(found: Mapping[str, float]) -> ClientMetrics:
 
 
 @dataclass(frozen=True)
+class MachineShare:
+    """One load machine's contribution to a load.
+
+    Attributes:
+        address: `host:port`.
+        cores: Processor cores that it could use, fractional in a container.
+        cpu_s: CPU time of its JVM, from the request to the answer.
+        records: Records acknowledged in the first part, without its warm-up.
+    """
+
+    address: str
+    cores: float
+    cpu_s: float
+    records: int
+
+
+@dataclass(frozen=True)
 class LoadResult:
-    """The outcome of one execution, and the cost of its process.
+    """The outcome of one execution, and the cost of its process: with load `machines`, of theirs.
 
     `records_attempted` and `records_sent` include the warm-up; "sent" means acknowledged to the producer. `figures` is
     None if nothing was measured, as when every send failed. `paced_records_unsent` were due at the fixed rate when the
@@ -165,6 +182,13 @@ class LoadResult:
     unthrottled_began_s: float | None = None
     settling_s: float = 0.0
     is_settled: bool = True
+    machines: tuple[MachineShare, ...] = ()
+    other_cpu_s_here: float = 0.0
+
+    @property
+    def cpu_s_here(self) -> float:
+        """Return the CPU time that the load took on this machine."""
+        return self.other_cpu_s_here if self.machines else self.client_cpu_s
 
 
 class LoadTool(Protocol):

@@ -16,6 +16,7 @@ import psutil
 from kafka_pareto.analysis.wording import counted
 from kafka_pareto.bottleneck.host_counters import HostCounters
 from kafka_pareto.bottleneck.limiting_resource import LoadSetting, verdict_on
+from kafka_pareto.bottleneck.load_counters import LoadCounters
 from kafka_pareto.campaign.records import Outcome, Sizing
 from kafka_pareto.drivers.common.broker_faults import faults_meanwhile
 from kafka_pareto.drivers.common.cluster_guard import ClusterGuard
@@ -74,7 +75,7 @@ def attempt_repetition(
     except (ClusterError, SafetyStop) as error:
         load.trouble = error
     result, (outcome, reason) = load.result, load.judged(request.record_size_bytes)
-    steal, other = cpu_fractions(cpu_before, psutil.cpu_times(), result.client_cpu_s if result else 0.0)
+    steal, other = cpu_fractions(cpu_before, psutil.cpu_times(), result.cpu_s_here if result else 0.0)
     attempt = Attempt(
         outcome=outcome,
         reason=reason,
@@ -208,7 +209,8 @@ def quantities_of(
     )
     if result is None:
         return ProducerQuantities(window, request.records)
-    counted = watched.counters(measured_window(result))
+    # The counters are those of this machine, which does not send if load machines do.
+    counted = LoadCounters() if result.machines else watched.counters(measured_window(result))
     found = ProducerQuantities(
         window,
         result.records_attempted,

@@ -24,10 +24,11 @@ _CLIENT_TIMEOUT_S = 12.0
 def keep_ceilings(campaign: Campaign, case: str, testbed: Testbed, settings: Settings) -> None:
     """Measure the ceilings before anything is sent, unless the campaign has them or only tunes.
 
-    They are meaningless if the brokers run on other machines. If they cannot be measured, the comparison continues.
+    They are meaningless if brokers or senders run on other machines. If they cannot be measured, the comparison
+    continues.
     """
     study, key = ProducerStudy.of(campaign.study), campaign.keys.ceilings()
-    if not isinstance(study, Compare) or campaign.store.tag(key) is not None:
+    if not isinstance(study, Compare) or study.protocol.load_machines or campaign.store.tag(key) is not None:
         return
     machine = campaign.read_record(campaign.keys.fingerprint(case), Fingerprint)
     if not machine.load_and_brokers_share_a_machine:

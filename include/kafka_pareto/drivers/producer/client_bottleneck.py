@@ -18,6 +18,8 @@ _NEVER_WAITED_FRACTION = 0.05
 _HARDLY_WAITED_FRACTION = 0.2
 _SUSTAINED_FRACTION = 0.97
 _BUFFERS_SENT = 4.0
+_SLOW_MACHINE_FRACTION = 0.8
+_ENOUGH_RECORDS = 200
 # A cold JVM of the generator sends its first record 0.6 to 1.2 s after it was started, on 2 cores.
 _JVM_START_S = 1.0
 _LEAD_S = 0.5
@@ -35,6 +37,7 @@ def generator_bound(request: LoadRequest, result: LoadResult, cores: float) -> s
         return ""
     return (
         _saturation(result, cores)
+        or _slow_machine(result)
         or _sending_hardly_waited(request, result, result.figures)
         or _paced_too_slowly(request, result, result.figures)
     )
@@ -43,11 +46,28 @@ def generator_bound(request: LoadRequest, result: LoadResult, cores: float) -> s
 def _saturation(result: LoadResult, cores: float) -> str:
     """Report a bottleneck if the tool's process used all its cores, JVM start and compilation included."""
     loading_s = result.wall_s - result.settling_s
-    used = result.client_cpu_s / (cores * loading_s)
-    if used < _SATURATED_FRACTION:
+    clients = [(f"load machine {each.address}", each.cpu_s, each.cores) for each in result.machines]
+    for name, cpu_s, its_cores in clients or [("load generator", result.client_cpu_s, cores)]:
+        if (used := cpu_s / (its_cores * loading_s)) >= _SATURATED_FRACTION:
+            known = "one core" if its_cores == 1 else f"{its_cores:.3g} cores"
+            return f"the {name} was the bottleneck: it used {share(used)} of {known} for {loading_s:.1f} s"
+    return ""
+
+
+def _slow_machine(result: LoadResult) -> str:
+    """Report a bottleneck if one load machine sent much less than the others; all have as many producers."""
+    if len(result.machines) < 2:
         return ""
-    known = "one core" if cores == 1 else f"{cores:.3g} cores"
-    return f"the load generator was the bottleneck: it used {share(used)} of {known} for {loading_s:.1f} s"
+    slowest = min(result.machines, key=lambda each: each.records)
+    others = [each.records for each in result.machines if each is not slowest]
+    usual = sum(others) / len(others)
+    if usual < _ENOUGH_RECORDS or slowest.records >= _SLOW_MACHINE_FRACTION * usual:
+        return ""
+    sent = slowest.records / usual
+    return (
+        f"the load machine {slowest.address} was the bottleneck: it sent {share(sent)} of the others' average number "
+        "of records"
+    )
 
 
 def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 from pydantic import model_validator
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.drivers.producer.client_files import librdkafka_properties
 from kafka_pareto.drivers.producer.declaration import RECORD_SIZE
 from kafka_pareto.drivers.producer.protocol import Paced, ProducerProtocol
@@ -221,6 +222,8 @@ class CompareProducer(Compare, ProducerStudy):
             described["at the fixed rate"] = (
                 f"for {paced.seconds:g} s, after {paced.warmup_seconds or 0:g} s of warm-up, at {rate}"
             )
+        if protocol.load_machines:
+            described["senders"] = f"{counted(protocol.load_machines, 'load machine')} together"
         topic = self.workload
         described["topic"] = (
             f"{topic.topic_partitions} partitions, {topic.replication_factor} replicas, min.insync.replicas "
@@ -252,6 +255,7 @@ class CompareProducer(Compare, ProducerStudy):
         has_sample = any(load.is_sampled for load in loads)
         if self.workload.sample is not None and not has_sample:
             raise ValueError("workload.sample is not sent: no level has payload sample")
+        self.require_even_shares(loads)
         if self.protocol.load_tool == "load_generator":
             return self
         if any((load.client, load.client_version) != ("java", BUNDLED) for load in loads):

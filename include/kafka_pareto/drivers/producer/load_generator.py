@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -20,15 +21,17 @@ from kafka_pareto.drivers.common.load_tool import (
     LoadFigures,
     LoadRequest,
     LoadResult,
+    MachineShare,
     Outcomes,
     ToolOutput,
     client_metrics,
     read_last_line,
 )
 from kafka_pareto.drivers.producer.clients import InstalledClient, installed
+from kafka_pareto.drivers.producer.load_machines import ABSENT_S, MOST_START_SPREAD_MS, LoadMachines
 from kafka_pareto.drivers.producer.warm_jvm import WarmLoadProcess
 from kafka_pareto.drivers.producer.within_run_cv import latency_cv_in_run, throughput_cv_in_run
-from kafka_pareto.errors import LoadToolError
+from kafka_pareto.errors import BadInputError, LoadMachineError, LoadToolError
 from kafka_pareto.settings import Settings
 
 MAIN_CLASS = "io.kafkapareto.LoadGenerator"
@@ -48,6 +51,7 @@ class Part(Outcomes):
     warmup_acknowledged: Count
     sending_cpu_s: Amount
     answer_wait_s: Amount = 0.0
+    start_spread_ms: Amount = 0.0
     client_metrics: dict[str, FiniteFloat]
 
     @model_validator(mode="after")
@@ -67,18 +71,33 @@ class WriteBack(ToolOutput):
     settled: bool
 
 
+class Machine(ToolOutput):
+    """One load machine's contribution; its acknowledged records by part."""
+
+    address: str
+    cores: Annotated[FiniteFloat, Field(gt=0)]
+    process_cpu_s: Amount
+    acknowledged: Annotated[list[Count], Field(min_length=1)]
+
+
 class GeneratorOutput(ToolOutput):
     """The generator's output: its parts in order of sending, the unthrottled one first.
 
-    A JVM that stays adds its CPU time since its last answer; that of one that ends is known to its parent.
+    A JVM that stays adds its CPU time since its last answer; that of one that ends is known to its parent. If a load
+    machine was lost or is unfit, there is only its address with the reason.
     """
 
-    parts: Annotated[list[Part], Field(min_length=1, max_length=2)]
+    parts: Annotated[list[Part], Field(max_length=2)] = Field(default_factory=list)
     write_back: WriteBack | None = None
     process_cpu_s: Amount | None = None
+    machines: list[Machine] = Field(default_factory=list)
+    lost_machine: str = ""
+    unfit_machine: str = ""
 
     @model_validator(mode="after")
     def _each_part_once(self) -> Self:
+        if (self.lost_machine or self.unfit_machine) and not self.parts:
+            return self
         if [part.part for part in self.parts] not in (["unthrottled"], ["paced"], ["unthrottled", "paced"]):
             raise ValueError("the parts must be an unthrottled one, a paced one, or both in this order")
         return self
@@ -102,11 +121,16 @@ class LoadGenerator:
         *,
         has_brokers: bool = False,
         keeps_jvm: bool = False,
+        machines: LoadMachines | None = None,
+        cluster_id: str = "",
     ) -> None:
-        self._settle_s = LONGEST_SETTLING_S if has_brokers else 0.0
+        # Load machines could only write back their own data.
+        self._settle_s = LONGEST_SETTLING_S if has_brokers and machines is None else 0.0
         self._main_class = SERVER_CLASS if keeps_jvm else MAIN_CLASS
         self._kind = WarmLoadProcess if keeps_jvm else LoadProcess
-        self._cluster = bootstrap_servers, client_config
+        # Load machines log in by themselves: this machine's login is not sent to them.
+        self._cluster = bootstrap_servers, None if machines else client_config
+        self._machines, self._cluster_id = machines, cluster_id
         self._settings = settings
         self._processes: dict[InstalledClient, LoadProcess] = {}
 
@@ -126,15 +150,23 @@ class LoadGenerator:
         """Run one timed load."""
         client = installed(request, self._settings)
         process = self._process_of(client)
-        jvm_warmup_s = process.jvm_warmup_s(request)
+        # One producer's heap is enough here to merge what load machines report.
+        here = request if self._machines is None else replace(request, producers=1)
+        jvm_warmup_s = process.jvm_warmup_s(here)
         timed = warmed_up_for(timed_within_limit(request), jvm_warmup_s)
-        return process.run(
-            self._main_class,
-            [*generator_options(request, timed, self._settle_s), *_library_options(client)],
-            replace(request, timeout_s=request.timeout_s + self._settle_s + jvm_warmup_s),
-            watch,
-            lambda ended: load_result(ended, timed, request.producers),
-        )
+        options = generator_options(request, timed, self._settle_s) + _library_options(client)
+        here = replace(here, timeout_s=request.timeout_s + self._settle_s + jvm_warmup_s)
+        if self._machines is not None:
+            each = replace(request, producers=math.ceil(request.producers / len(self._machines.addresses)))
+            options += self._machines.options(each.heap_mib, self._cluster_id)
+            here = replace(here, timeout_s=here.timeout_s + ABSENT_S)
+        try:
+            return process.run(
+                self._main_class, options, here, watch, lambda ended: load_result(ended, timed, request.producers)
+            )
+        except LoadMachineError:
+            process.close()  # a machine that comes back has a cold JVM; the first load of our next one warms both
+            raise
 
     def _process_of(self, client: InstalledClient) -> LoadProcess:
         """Return the process of a client version, since a JVM has one version only."""
@@ -177,23 +209,38 @@ def load_result(ended: Execution, timed: TimedLoad, producers: int = 1) -> LoadR
     """Translate the last line of the generator, for this many producers, into the result all load tools share.
 
     Raises:
+        BadInputError: If a load machine is not fit for any load.
+        LoadMachineError: If a load machine was lost, or their starts were too far apart.
         LoadToolError: If it is not the generator's JSON, or its numbers do not add up.
     """
     output = read_last_line(ended.output, GeneratorOutput, "the load generator")
+    if output.unfit_machine:
+        raise BadInputError(f"load machine {output.unfit_machine}")
+    if output.lost_machine:
+        raise LoadMachineError(f"load machine {output.lost_machine}")
     fastest, paced = output.parts[0], output.parts[-1]
     failures = [each for part in output.parts for each in part.failures.items()]
     failure = next((f"{reason} ({records} record{'s' if records > 1 else ''})" for reason, records in failures), "")
+    spread_ms = max(part.start_spread_ms for part in output.parts)
+    if not failure and spread_ms > MOST_START_SPREAD_MS:  # a failed record is a failure, whenever sending began
+        raise LoadMachineError(
+            f"the load machines' starts were up to {spread_ms:.2f} ms apart, more than {MOST_START_SPREAD_MS:g} ms"
+        )
     result = LoadResult(
         records_attempted=sum(part.warmup_attempted + part.attempted for part in output.parts),
         records_sent=sum(part.warmup_acknowledged + part.acknowledged for part in output.parts),
         figures=None if failure else _figures(fastest, paced, timed),
         client=_client(output),
         wall_s=ended.wall_s,
-        client_cpu_s=ended.cpu_s,
+        client_cpu_s=sum(each.process_cpu_s for each in output.machines) if output.machines else ended.cpu_s,
+        other_cpu_s_here=ended.cpu_s if output.machines else 0.0,
         errors=failure or ended.complaint,
         paced_records_unsent=0 if failure else paced.planned - paced.attempted,
         settling_s=output.write_back.waited_s if output.write_back else 0.0,
         is_settled=output.write_back is None or output.write_back.settled,
+        machines=tuple(
+            MachineShare(each.address, each.cores, each.process_cpu_s, each.acknowledged[0]) for each in output.machines
+        ),
     )
     if fastest.part != "unthrottled":
         return result

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.section import Section
+from kafka_pareto.study.workload import MOST_PRODUCERS
 
 _PACED_LASTS_UP_TO = 3  # times the planned duration: until then the load generator works off a backlog
 _HOLDS_FOR = {
@@ -48,12 +49,16 @@ class ProducerProtocol(Protocol):
 
     CVs within a run use record latencies, and the throughput of successive windows. `timeout_s` limits one load.
 
+    `load_machines: 3` sends each load from three other machines instead of this one, with the
+    same number of producers on each.
+
     `jvm: fresh` starts a JVM per load. `warm` uses one JVM per measuring step and a new producer per load, with one
     longer warm-up at its start; the other warm-ups may be short.
     """
 
     kind: Literal["cold_burst", "steady"]
     load_tool: Literal["kafka_perf_test", "load_generator"] = "kafka_perf_test"
+    load_machines: Annotated[int, Field(ge=0, le=MOST_PRODUCERS)] = 0
     jvm: Literal["fresh", "warm"] = "fresh"
     records: Annotated[int, Field(ge=1)] | None = None
     seconds: Annotated[float, Field(gt=0)] | None = None
@@ -91,6 +96,8 @@ class ProducerProtocol(Protocol):
             raise ValueError("load_generator needs kind steady, a rate in paced, and paced.seconds")
         if not generator and self.paced is not None and (self.paced.seconds or self.paced.warmup_seconds):
             raise ValueError("kafka_perf_test sends a whole repetition at the fixed rate; set the rate of paced only")
+        if self.load_machines and not (generator and self.jvm == "warm"):
+            raise ValueError("load_machines needs load_tool load_generator and jvm warm: load machines keep their JVMs")
         if self.jvm == "warm" and self.kind != "steady":
             raise ValueError("jvm warm needs kind steady; cold_burst measures the start of a fresh JVM")
         if self.jvm == "warm" and not generator:

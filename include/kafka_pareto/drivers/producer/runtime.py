@@ -14,6 +14,7 @@ from kafka_pareto.drivers.producer.attempt import load_setting, request_for
 from kafka_pareto.drivers.producer.ceilings import keep_ceilings
 from kafka_pareto.drivers.producer.clients import fault_of
 from kafka_pareto.drivers.producer.cost import cost_of, largest_memory_mib, require_possible_loads
+from kafka_pareto.drivers.producer.load_machines import load_machines
 from kafka_pareto.drivers.producer.payload import payload_text
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.drivers.producer.study import ProducerStudy
@@ -38,9 +39,11 @@ class ProducerRuntime(DriverRuntime):
         """Open the study's cluster; brokers of its own start only for the measurement.
 
         Raises:
+            BadInputError: If the settings lack the study's load machines.
             PlanError: If a load of the study would not end before its timeout, or exceeds the limit.
         """
         require_possible_loads(ProducerStudy.of(study))
+        load_machines(ProducerStudy.of(study).protocol.load_machines, settings)
         return open_system(study, settings, lambda: largest_memory_mib(ProducerStudy.of(study)))
 
     def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting:

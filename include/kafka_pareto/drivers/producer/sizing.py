@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
 
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
+
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import RampStep, Sizing, TimedLoad
 from kafka_pareto.drivers.common.cluster_guard import ClusterGuard
@@ -29,7 +31,7 @@ from kafka_pareto.drivers.producer.protocol import ProducerProtocol
 from kafka_pareto.drivers.producer.quantities import ProducerQuantities
 from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.drivers.producer.testbed import Testbed
-from kafka_pareto.errors import ClusterError, LoadToolError, MissingArtifactError
+from kafka_pareto.errors import ClusterError, LoadMachineError, LoadToolError, MissingArtifactError
 
 log = logging.getLogger(__name__)
 
@@ -180,7 +182,18 @@ class _BaselineLoads:
         return ramp_steps(asked, [self._run(RAMP_WARMUP_S, RAMP_STEP_S, rate, is_paced=True) for rate in asked])
 
     def _run(self, warmup_s: float, seconds: float, records_s: float, *, is_paced: bool = False) -> LoadFigures:
-        """Run one load at the rate `records_s`, or unthrottled if no more than that is expected."""
+        """Run one load at the rate `records_s`, or unthrottled if no more than that is expected.
+
+        It is run again if a load machine was lost or started late.
+        """
+        attempts = Retrying(
+            retry=retry_if_exception_type(LoadMachineError),
+            stop=stop_after_attempt(self._study.protocol.max_attempts),
+            reraise=True,
+        )
+        return attempts(self._run_once, warmup_s, seconds, records_s, is_paced)
+
+    def _run_once(self, warmup_s: float, seconds: float, records_s: float, is_paced: bool) -> LoadFigures:
         request = self._request(warmup_s, seconds, records_s, is_paced)
         load_bytes = request.records * request.record_size_bytes
         self._guard.wait_until_healthy(load_bytes)

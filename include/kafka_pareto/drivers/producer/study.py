@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import ClassVar, Self
 
 from pydantic import model_validator
@@ -19,7 +19,7 @@ from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.faults import BrokerFault, FaultTimes
 from kafka_pareto.study.quantity import Value, Values
 from kafka_pareto.study.topic_study import TopicStudy
-from kafka_pareto.study.workload import ProducerLoad, SentTopic
+from kafka_pareto.study.workload import BUNDLED, ProducerLoad, SentTopic
 
 _BYTES_PER_MIB = 1 << 20
 _LEAST_SECONDS = 2.0
@@ -58,6 +58,25 @@ class ProducerStudy(TopicStudy):
                 f"{self.driver}, whose statistics are those of whole seconds"
             )
         return self
+
+    def require_even_shares(self, loads: Iterable[ProducerLoad]) -> None:
+        """Refuse loads that the load machines cannot share evenly, or whose client they lack.
+
+        Raises:
+            ValueError: Naming the key and the rule.
+        """
+        machines = self.protocol.load_machines
+        if machines and self.own_brokers is not None:
+            raise ValueError(
+                "protocol.load_machines: cannot reach the study's own brokers (testbed), which listen on loopback"
+            )
+        for load in loads if machines else ():
+            if load.producers % machines:
+                raise ValueError(
+                    f"producers {load.producers}: must be a multiple of protocol.load_machines, {machines}"
+                )
+            if (load.client, load.client_version) != ("java", BUNDLED):
+                raise ValueError("protocol.load_machines: load machines have only the bundled client for Java")
 
     def topics_of(self, case: str) -> list[SentTopic]:  # noqa: ARG002 (for studies whose levels differ)
         """List the distinct topics that the case's configurations need, the baseline's first."""

@@ -15,6 +15,7 @@ from kafka_pareto.drivers.common.producer_performance import ProducerPerformance
 from kafka_pareto.drivers.common.systems import fingerprint_of
 from kafka_pareto.drivers.producer.cost import bytes_in_topic, bytes_of_a_repetition
 from kafka_pareto.drivers.producer.load_generator import LoadGenerator
+from kafka_pareto.drivers.producer.load_machines import load_machines
 from kafka_pareto.drivers.producer.payload import PayloadFiles, payload_files
 from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.kafka.cluster import Cluster
@@ -46,13 +47,17 @@ def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[
     """Open the cluster, take its lease, and create the topic, which is deleted on leaving; start own brokers.
 
     Raises:
+        BadInputError: If the settings lack the study's load machines.
         ClusterError: If the cluster cannot be reached or the topic may not be created, or a broker does not start.
         LeaseHeldError: If another load runs on the cluster, or on this machine if the brokers are the study's own.
     """
     study, topic = ProducerStudy.of(campaign.study), topic_name(campaign.keys, case)
+    machines = load_machines(study.protocol.load_machines, settings)
     with ExitStack() as opened:
         system = opened.enter_context(open_cluster(study, case, campaign.store, settings))
         found = fingerprint_of(system.description, study, topic)
+        if machines is not None:
+            found = found.model_copy(update={"system": {**found.system, "load_machines": list(machines.addresses)}})
         keep_fingerprint(campaign, case, found)
         opened.enter_context(deleted_at_the_end(system, [topic]))
         is_warm = study.protocol.jvm == "warm"
@@ -68,6 +73,8 @@ def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[
                 settings,
                 has_brokers=found.load_and_brokers_share_a_machine,
                 keeps_jvm=is_warm,
+                machines=machines,
+                cluster_id=system.description.cluster_id,
             )
             load_tool = opened.enter_context(generator)
         payloads = opened.enter_context(payload_files(campaign))

@@ -111,6 +111,11 @@ class TuneProducer(ProducerStudy, Tune):
         return self
 
     @model_validator(mode="after")
+    def _load_machines_share_the_load(self) -> Self:
+        self.require_even_shares([self.load_of(case, {}) for case in self.cases])
+        return self
+
+    @model_validator(mode="after")
     def _sample_is_sent_as_it_is(self) -> Self:
         if isinstance(self.workload.payload, SampledPayload):
             if self.workload.keys:

@@ -10,7 +10,13 @@ import pytest
 
 from kafka_pareto.bottleneck.load_counters import LoadCounters, LoadWindow
 from kafka_pareto.campaign.records import TimedLoad
-from kafka_pareto.drivers.common.load_tool import ClientMetrics, LoadFigures, LoadRequest, LoadResult
+from kafka_pareto.drivers.common.load_tool import (
+    ClientMetrics,
+    LoadFigures,
+    LoadRequest,
+    LoadResult,
+    MachineShare,
+)
 from kafka_pareto.drivers.producer.client_bottleneck import (
     expected_window,
     generator_bound,
@@ -254,3 +260,27 @@ def test_of_a_load_at_a_fixed_rate_alone_that_is_the_part() -> None:
 def test_the_part_was_when_the_tool_says_it_was() -> None:
     assert measured_window(RESULT) == LoadWindow(3.2, 13.2)
     assert measured_window(replace(RESULT, unthrottled_began_s=None)) is None
+
+
+@pytest.mark.parametrize(
+    ("machines", "says"),
+    [
+        pytest.param([("a:1", 2.0, 7.0, 900), ("b:1", 2.0, 7.0, 1_100)], "", id="equal and idle enough"),
+        pytest.param(
+            [("a:1", 2.0, 7.0, 1_000), ("b:1", 0.5, 3.9, 1_000)],
+            "the load machine b:1 was the bottleneck: it used 95 % of 0.5 cores for 8.2 s",
+            id="one without a free core",
+        ),
+        pytest.param(
+            [("a:1", 2.0, 7.0, 1_000), ("b:1", 2.0, 7.0, 790), ("c:1", 2.0, 7.0, 1_000)],
+            "the load machine b:1 was the bottleneck: it sent 79 % of the others' average number of records",
+            id="one slower than the others",
+        ),
+    ],
+)
+def test_a_load_machine_at_its_limit_or_behind_the_others_is_named(
+    machines: list[tuple[str, float, float, int]], says: str
+) -> None:
+    shares = tuple(MachineShare(*each) for each in machines)
+    # This machine's cores do not matter: it does not send.
+    assert generator_bound(request(), result(machines=shares, client_cpu_s=14.0), cores=1.0) == says

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from kafka_pareto.drivers.producer.load_generator import (
     load_result,
     timed_within_limit,
 )
-from kafka_pareto.errors import LoadToolError
+from kafka_pareto.errors import BadInputError, LoadMachineError, LoadToolError
 from kafka_pareto.settings import Settings
 from tests.damage import damaged
 from tests.recorded import FIXTURES
@@ -157,6 +158,36 @@ def test_records_that_were_due_and_never_sent_are_counted():
 
     assert result_of(BOTH_PARTS).paced_records_unsent == 0
     assert result_of(changed(planned=paced["attempted"] + 300)).paced_records_unsent == 300
+
+
+MACHINES = [
+    {"address": "a:1", "cores": 2.0, "process_cpu_s": 1.5, "acknowledged": [600, 300]},
+    {"address": "b:1", "cores": 0.5, "process_cpu_s": 2.5, "acknowledged": [400, 200]},
+]
+
+
+def test_the_cpu_time_of_load_machines_is_the_clients_but_not_this_machines():
+    result = result_of(json.dumps(json.loads(BOTH_PARTS) | {"machines": MACHINES}))
+
+    found = [(each.address, each.cores, each.records) for each in result.machines]
+    assert found == [("a:1", 2.0, 600), ("b:1", 0.5, 400)]
+    assert result.client_cpu_s == pytest.approx(4.0)
+    assert result.cpu_s_here == result_of(BOTH_PARTS).cpu_s_here == result_of(BOTH_PARTS).client_cpu_s
+
+
+def test_a_lost_or_unfit_load_machine_is_named_with_the_reason():
+    with pytest.raises(LoadMachineError, match="load machine a:1: the connection has ended"):
+        result_of(json.dumps({"lost_machine": "a:1: the connection has ended"}))
+    with pytest.raises(BadInputError, match="load machine a:1: sends to cluster x"):
+        result_of(json.dumps({"unfit_machine": "a:1: sends to cluster x"}))
+
+
+@pytest.mark.parametrize(("spread_ms", "is_refused"), [(2.0, False), (2.01, True)])
+def test_load_machines_that_start_too_far_apart_measure_nothing(spread_ms: float, is_refused: bool):
+    content = json.loads(BOTH_PARTS) | {"machines": MACHINES}
+    content["parts"][1]["start_spread_ms"] = spread_ms
+    with pytest.raises(LoadMachineError, match=r"up to 2.01 ms apart") if is_refused else nullcontext():
+        result_of(json.dumps(content))
 
 
 def test_a_load_that_broke_off_measured_nothing_and_says_why():

@@ -1,12 +1,17 @@
 package io.kafkapareto;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.zip.DataFormatException;
 import org.HdrHistogram.Histogram;
 
 /**
@@ -16,6 +21,7 @@ import org.HdrHistogram.Histogram;
  * <p>Written by the producer's I/O thread and, for immediate failures, by the sending thread; hence synchronized.
  */
 final class LatencyStatistics {
+    private static final ObjectMapper JSON = new ObjectMapper();
     private static final long HIGHEST_US = 3_600_000_000L;
     private static final int SIGNIFICANT_DIGITS = 3;
     private static final int WINDOW_MS = 100;
@@ -117,6 +123,44 @@ final class LatencyStatistics {
         Arrays.stream(windowRecords).forEach(counts::add);
         ObjectNode reasons = part.putObject("failures");
         failures.forEach(reasons::put);
+    }
+
+    /** Return everything, for another machine to merge; {@link #ofJson} reads it. */
+    synchronized ObjectNode toJson() {
+        ObjectNode all = JSON.createObjectNode()
+                .put("elapsed_ns", acknowledged() == 0 ? 0 : lastNs - startedNs)
+                .put("from_due", encoded(fromDue))
+                .put("from_send", encoded(fromSend));
+        ArrayNode counts = all.putArray("window_records");
+        Arrays.stream(windowRecords).forEach(counts::add);
+        ObjectNode reasons = all.putObject("failures");
+        failures.forEach(reasons::put);
+        return all;
+    }
+
+    /** Read another machine's outcomes; their time starts at 0. */
+    static LatencyStatistics ofJson(JsonNode all) throws IOException {
+        LatencyStatistics read = new LatencyStatistics(MonotonicClock.SYSTEM, new AtomicBoolean());
+        read.startedNs = 0;
+        read.lastNs = all.get("elapsed_ns").asLong();
+        read.fromDue.add(decoded(all.get("from_due")));
+        read.fromSend.add(decoded(all.get("from_send")));
+        read.windowRecords = JSON.treeToValue(all.get("window_records"), int[].class);
+        all.get("failures").properties().forEach(each -> read.count(each.getKey(), each.getValue().asInt()));
+        return read;
+    }
+
+    private static byte[] encoded(Histogram histogram) {
+        ByteBuffer buffer = ByteBuffer.allocate(histogram.getNeededByteBufferCapacity());
+        return Arrays.copyOf(buffer.array(), histogram.encodeIntoCompressedByteBuffer(buffer));
+    }
+
+    private static Histogram decoded(JsonNode encoded) throws IOException {
+        try {
+            return Histogram.decodeFromCompressedByteBuffer(ByteBuffer.wrap(encoded.binaryValue()), 0);
+        } catch (DataFormatException error) {
+            throw new IOException("a histogram is unreadable", error);
+        }
     }
 
     /** Make an empty histogram of microseconds; values are capped at one hour. */

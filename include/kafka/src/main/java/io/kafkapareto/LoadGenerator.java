@@ -1,7 +1,5 @@
 package io.kafkapareto;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -15,9 +13,9 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 import net.sourceforge.argparse4j.ArgumentParsers;
 import net.sourceforge.argparse4j.impl.Arguments;
@@ -36,7 +34,6 @@ import org.apache.kafka.clients.producer.KafkaProducer;
  * invalid. The last line on stdout is one JSON object.
  */
 public final class LoadGenerator {
-    private static final ObjectMapper JSON = new ObjectMapper();
     private static final String ZEROS = "zeros";
 
     private final String topic;
@@ -44,26 +41,42 @@ public final class LoadGenerator {
     private final Supplier<LoadClient> clients;
     private final MonotonicClock clock;
     private final Predicate<Duration> writeBack;
+    private final LoadGroup group;
 
-    /** Take fresh clients from {@code clients} for each part; {@code writeBack} writes a part's dirty pages. */
+    /** Make a generator that sends alone. */
     LoadGenerator(
             String topic, Payloads payloads, Supplier<LoadClient> clients, MonotonicClock clock,
             Predicate<Duration> writeBack) {
+        this(topic, payloads, clients, clock, writeBack, new LoadGroup());
+    }
+
+    /**
+     * Take fresh clients from {@code clients} for each part; {@code writeBack} writes a part's dirty pages. Each machine
+     * of the group sends its share of the load.
+     */
+    LoadGenerator(
+            String topic, Payloads payloads, Supplier<LoadClient> clients, MonotonicClock clock,
+            Predicate<Duration> writeBack, LoadGroup group) {
         this.topic = topic;
         this.payloads = payloads;
         this.clients = clients;
         this.clock = clock;
         this.writeBack = writeBack;
+        this.group = group;
     }
 
     public static void main(String[] arguments) throws Exception {
-        CommandLine.run(parser(), arguments, LoadGenerator::onCluster);
+        CommandLine.run(parser(), arguments, options -> onCluster(options, arguments));
     }
 
-    static ObjectNode onCluster(Namespace options) throws IOException {
+    /** Send the load from this machine, or from the load machines that the options name. */
+    static ObjectNode onCluster(Namespace options, String[] arguments) throws Exception {
+        if (options.getList("machine") != null) {
+            return LoadMachines.load(options, arguments);
+        }
         return new LoadGenerator(
-                options.getString("topic"), payloads(options), clients(options), MonotonicClock.SYSTEM,
-                WriteBack::settle)
+                options.getString("topic"), payloads(options, UnaryOperator.identity()), clients(options),
+                MonotonicClock.SYSTEM, WriteBack::settle)
                 .load(options);
     }
 
@@ -78,43 +91,56 @@ public final class LoadGenerator {
         return () -> new LibrdkafkaClient(library, options.getString("topic"), settings);
     }
 
-    private static Payloads payloads(Namespace options) throws IOException {
+    /** Return the payloads that the options name; {@code here} maps a file's name to its path on this machine. */
+    static Payloads payloads(Namespace options, UnaryOperator<String> here) throws IOException {
         int recordSize = options.getInt("record_size");
         int keys = options.getInt("keys");
-        if (options.getString("sample") != null) {
-            return Payloads.sampled(SampledRecords.read(Path.of(options.getString("sample"))));
+        String sample = options.getString("sample");
+        String file = options.getString("payload_file");
+        if (sample != null) {
+            return Payloads.sampled(SampledRecords.read(Path.of(here.apply(sample))));
         }
         return options.getString("payload").equals(ZEROS)
                 ? Payloads.zeros(recordSize, keys)
-                : new Payloads(options.getString("payload_file"), recordSize, keys);
+                : new Payloads(file == null ? null : here.apply(file), recordSize, keys);
     }
 
-    /** Send both parts; skip the second if the first fails. */
     ObjectNode load(Namespace options) {
-        ObjectNode result = JSON.createObjectNode();
-        ArrayNode parts = result.putArray("parts");
-        int count = options.getInt("producers");
+        return send(options).described();
+    }
+
+    /** Send this machine's share of both parts; skip the second if the first fails. */
+    LoadOutcome send(Namespace options) {
+        List<PartOutcome> parts = new ArrayList<>();
+        WriteBack.Wait wait = null;
         boolean synchronous = options.getBoolean("synchronous");
-        List<Payloads> records = IntStream.range(0, count).mapToObj(each -> payloads.of(each, count)).toList();
-        boolean failed = false;
+        List<Share> shares = shares(options.getInt("producers"));
         if (options.getDouble("seconds") > 0) {
             Pace pace = new Pace(options.getDouble("max_rate"), false);
             parts.add(run(
-                    pace, records, options.getDouble("warmup_seconds"), options.getDouble("seconds"), synchronous));
-            failed = !parts.get(0).get("failures").isEmpty();
+                    pace, shares, options.getDouble("warmup_seconds"), options.getDouble("seconds"), synchronous));
         }
-        if (options.getDouble("paced_seconds") > 0 && !failed) {
+        if (options.getDouble("paced_seconds") > 0 && !group.failed.get()) {
             if (options.getDouble("settle_seconds") > 0 && !parts.isEmpty()) {
-                result.set("write_back", settle(options.getDouble("settle_seconds")));
+                wait = settle(options.getDouble("settle_seconds"));
             }
             Pace pace = new Pace(options.getDouble("paced_rate"), true)
                     .withArrivals(arrivals(options.getString("arrival")));
             parts.add(run(
-                    pace, records, options.getDouble("paced_warmup_seconds"), options.getDouble("paced_seconds"),
+                    pace, shares, options.getDouble("paced_warmup_seconds"), options.getDouble("paced_seconds"),
                     synchronous));
         }
-        return result;
+        return new LoadOutcome(parts, wait);
     }
+
+    /** Return the shares of this machine: of three machines the first has the producers 0, 3, 6, … */
+    private List<Share> shares(int producers) {
+        return IntStream.iterate(group.place(), place -> place < producers, place -> place + group.size())
+                .mapToObj(place -> new Share(place, producers, payloads.of(place, producers))).toList();
+    }
+
+    /** One producer's records, and its place among the producers of all machines. */
+    private record Share(int place, int producers, Payloads records) {}
 
     private Arrivals arrivals(String name) {
         return switch (name) {
@@ -124,40 +150,64 @@ public final class LoadGenerator {
         };
     }
 
-    private ObjectNode settle(double limitSeconds) {
+    private WriteBack.Wait settle(double limitSeconds) {
         long startedNs = clock.nanoTime();
         boolean settled = writeBack.test(Duration.ofMillis((long) (1e3 * limitSeconds)));
-        return JSON.createObjectNode().put("waited_s", (clock.nanoTime() - startedNs) / 1e9).put("settled", settled);
+        return new WriteBack.Wait((clock.nanoTime() - startedNs) / 1e9, settled);
     }
 
-    private ObjectNode run(
-            Pace pace, List<Payloads> records, double warmupSeconds, double seconds, boolean synchronous) {
-        ObjectNode part = JSON.createObjectNode().put("part", pace.fixed() ? "paced" : "unthrottled");
+    private PartOutcome run(
+            Pace pace, List<Share> shares, double warmupSeconds, double seconds, boolean synchronous) {
         List<Sender> senders = new ArrayList<>();
-        ExecutorService threads = Executors.newFixedThreadPool(records.size());
+        ExecutorService threads = Executors.newFixedThreadPool(shares.size());
         try {
-            AtomicBoolean failed = new AtomicBoolean();
-            for (Payloads each : records) {
-                Pace share = pace.shareOf(senders.size(), records.size());
-                senders.add(
-                        new Sender(clients.get(), dueNs -> each.next(topic), share, clock, failed, synchronous));
+            for (Share share : shares) {
+                senders.add(new Sender(
+                        clients.get(), dueNs -> share.records.next(topic), pace.shareOf(share.place, share.producers),
+                        clock, group.failed, synchronous));
             }
-            send(senders, threads, clock.nanoTime(), warmupSeconds);
-            part.put("warmup_attempted", senders.stream().mapToLong(Sender::attempted).sum());
-            part.put("warmup_acknowledged", senders.stream().mapToLong(each -> each.outcomes.acknowledged()).sum());
+            group.whenLost(() -> abandon(senders)); // a flush would send what is left
+            send(senders, threads, group.start(clock), warmupSeconds);
+            long warmupAttempted = senders.stream().mapToLong(Sender::attempted).sum();
+            long warmupAcknowledged = senders.stream().mapToLong(each -> each.outcomes.acknowledged()).sum();
             senders.forEach(Sender::endWarmup);
-            long startedNs = clock.nanoTime();
+            long startedNs = group.start(clock);
+            long startErrorNs = group.startErrorNs();
             senders.forEach(each -> each.outcomes.startAfresh(startedNs));
             send(senders, threads, startedNs, seconds);
-            describe(senders, part, startedNs, seconds);
-            return part;
+            group.meet();
+            return new PartOutcome(
+                    pace.fixed() ? "paced" : "unthrottled",
+                    warmupAttempted,
+                    warmupAcknowledged,
+                    senders.stream().mapToLong(Sender::attempted).sum(),
+                    senders.stream().mapToLong(each -> each.planned(seconds)).sum(),
+                    senders.stream().mapToLong(each -> each.endedNs() - startedNs).max().getAsLong() / 1e9,
+                    senders.stream().mapToLong(Sender::waitedNs).sum() / 1e9,
+                    senders.stream().mapToLong(Sender::cpuNs).sum() / 1e9,
+                    senders.stream().mapToLong(each -> each.beganNs() - startedNs).min().getAsLong(),
+                    startErrorNs,
+                    LatencyStatistics.merged(senders.stream().map(each -> each.outcomes).toList()),
+                    senders.stream().map(Sender::metrics).toList());
         } finally {
             threads.shutdownNow();
             if (!hasEnded(threads)) {
                 System.err.println("a sending thread does not end; ending the process");
                 Runtime.getRuntime().halt(1); // its client cannot be closed, and would disturb the next load
             }
+            group.whenLost(() -> {});
             senders.forEach(Sender::close);
+        }
+    }
+
+    /** Close all, even if one cannot be closed. */
+    private static void abandon(List<Sender> senders) {
+        for (Sender each : senders) {
+            try {
+                each.close();
+            } catch (RuntimeException error) {
+                System.err.println("a client could not be closed: " + error.getMessage());
+            }
         }
     }
 
@@ -181,16 +231,6 @@ public final class LoadGenerator {
                 throw new IllegalStateException("a sending thread did not end by itself", failure);
             }
         }
-    }
-
-    private static void describe(List<Sender> senders, ObjectNode part, long startedNs, double seconds) {
-        part.put("attempted", senders.stream().mapToLong(Sender::attempted).sum());
-        part.put("planned", senders.stream().mapToLong(each -> each.planned(seconds)).sum());
-        part.put("sending_s", senders.stream().mapToLong(each -> each.endedNs() - startedNs).max().orElse(0) / 1e9);
-        part.put("answer_wait_s", senders.stream().mapToLong(Sender::waitedNs).sum() / 1e9);
-        part.put("sending_cpu_s", senders.stream().mapToLong(Sender::cpuNs).sum() / 1e9);
-        LatencyStatistics.merged(senders.stream().map(each -> each.outcomes).toList()).describe(part);
-        part.set("client_metrics", ClientMetrics.merged(senders.stream().map(Sender::metrics).toList()));
     }
 
     static ArgumentParser parser() {
@@ -220,6 +260,13 @@ public final class LoadGenerator {
         parser.addArgument("--paced-warmup-seconds").type(Double.class).setDefault(0.0);
         parser.addArgument("--paced-seconds").type(Double.class).setDefault(0.0).help("duration at the fixed rate");
         parser.addArgument("--paced-rate").type(Double.class).setDefault(1.0).help("records per second");
+        parser.addArgument("--machine").action(Arguments.append())
+                .help("host:port of a load machine; repeatable. These send the load instead of this process");
+        parser.addArgument("--machine-credentials").help("PEM file with the load machines' key and certificate");
+        parser.addArgument("--machine-heap-mib").type(Integer.class).setDefault(0).help("heap that each machine needs");
+        parser.addArgument("--machine-start-ms").type(Double.class).setDefault(0.0)
+                .help("longest time between the starts of two load machines");
+        parser.addArgument("--cluster-id").help("the cluster that the load machines must send to");
         parser.addArgument("--arrival").choices(Arrivals.NAMES).setDefault(Arrivals.CONSTANT)
                 .help("inter-arrival times at the fixed rate: equal, exponential, or as in the sample");
         return parser;

@@ -42,7 +42,7 @@ public final class LoadServer {
         System.gc();
         ObjectNode answer;
         try {
-            answer = LoadGenerator.onCluster(LoadGenerator.parser().parseArgs(options));
+            answer = LoadGenerator.onCluster(LoadGenerator.parser().parseArgs(options), options);
         } catch (Exception failure) {
             String type = failure.getClass().getSimpleName();
             answer = JSON.createObjectNode().put("failure", type + ": " + ClusterAdmin.messagesOf(failure));

@@ -19,6 +19,7 @@ final class Sender implements AutoCloseable {
     /** A permit for each answer, if the sender waits for them one by one; else null. */
     private final Semaphore answers;
     private long attempted;
+    private long beganNs;
     private long endedNs;
     private long cpuNs;
     private long waitedNs;
@@ -46,6 +47,11 @@ final class Sender implements AutoCloseable {
     /** Return the number of records tried by the last call. */
     long attempted() {
         return attempted;
+    }
+
+    /** Return when the last call began to send, at or after its start time. */
+    long beganNs() {
+        return beganNs;
     }
 
     /** Return the end of the last sending, before the flush. */
@@ -78,6 +84,8 @@ final class Sender implements AutoCloseable {
         Pace slots = pace.scaledTo(seconds);
         attempted = 0;
         waitedNs = 0;
+        clock.waitUntil(startedNs);
+        beganNs = clock.nanoTime();
         while (attempted < pace.records(seconds)
                 && clock.nanoTime() - startedNs < pace.longestNs(seconds)
                 && !outcomes.failed()) {
@@ -109,13 +117,13 @@ final class Sender implements AutoCloseable {
                 answers.release();
             }
         });
-        long beganNs = clock.nanoTime();
+        long sentAllNs = clock.nanoTime();
         try {
             answers.acquire(); // a record that is not answered fails at its timeout
         } catch (InterruptedException interruption) {
             throw new IllegalStateException("interrupted while waiting for an answer", interruption);
         }
-        waitedNs += clock.nanoTime() - beganNs;
+        waitedNs += clock.nanoTime() - sentAllNs;
     }
 
     /** Close the client immediately: all records are flushed or have failed. */

@@ -156,6 +156,26 @@ class LatencyStatisticsTest {
     }
 
     @Test
+    void outcomesSurviveTheTripToAnotherMachine() throws Exception {
+        outcomes.startAfresh(clock.nanoTime());
+        for (int record = 1; record <= 1_000; record++) {
+            clock.advance(MS / 3);
+            acknowledge(record * MS / 7, record * MS / 9);
+        }
+        outcomes.completed(0, 0, new TimeoutException("expired"));
+        String sent = outcomes.toJson().toString();
+
+        assertEquals(described(), described(LatencyStatistics.ofJson(new ObjectMapper().readTree(sent))));
+    }
+
+    @Test
+    void noOutcomesSurviveTheTripToAnotherMachine() throws Exception {
+        String sent = outcomes.toJson().toString();
+
+        assertEquals(described(), described(LatencyStatistics.ofJson(new ObjectMapper().readTree(sent))));
+    }
+
+    @Test
     void aFailureOfOneProducerIsSeenByAllThatShareItsPart() {
         AtomicBoolean failed = new AtomicBoolean();
         LatencyStatistics other = new LatencyStatistics(clock, failed);

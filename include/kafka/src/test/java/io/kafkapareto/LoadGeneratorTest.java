@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -16,6 +17,7 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
@@ -329,6 +331,68 @@ class LoadGeneratorTest {
         assertEquals(100, part.get("acknowledged").asLong());
         assertTrue(part.get("sending_s").asDouble() >= 0.198, part::toString); // the slot of the last record
         assertTrue(three.stream().allMatch(MockProducer::closed));
+    }
+
+    /** One of several machines; the others' records fail if {@code failsElsewhere}. */
+    private static LoadGroup machine(int place, int size, boolean failsElsewhere) {
+        return new LoadGroup() {
+            @Override
+            int place() {
+                return place;
+            }
+
+            @Override
+            int size() {
+                return size;
+            }
+
+            @Override
+            void meet() {
+                failed.compareAndSet(false, failsElsewhere);
+            }
+        };
+    }
+
+    @Test
+    void theMachinesOfALoadSendDisjointSharesWhichMergeToTheWhole() throws Exception {
+        List<LoadOutcome> outcomes = new ArrayList<>();
+        for (int place = 0; place < 2; place++) {
+            var generator = new LoadGenerator(
+                    "load", payloads(), () -> new JavaClient(answeringAtOnce()), MonotonicClock.SYSTEM, limit -> true,
+                    machine(place, 2, false));
+            LoadOutcome own = generator.send(parsed("--producers 3 --paced-seconds 0.2 --paced-rate 500"));
+            outcomes.add(LoadOutcome.ofJson(new ObjectMapper().readTree(own.toJson().toString())));
+        }
+        JsonNode whole = LoadOutcome.merged(outcomes).described();
+
+        assertEquals(List.of(67L, 33L), outcomes.stream().map(each -> each.parts().get(0).planned()).toList());
+        JsonNode part = whole.get("parts").get(0);
+        assertEquals(100, part.get("planned").asLong());
+        assertEquals(100, part.get("attempted").asLong());
+        assertEquals(100, part.get("acknowledged").asLong());
+        assertFalse(part.get("latency_us").isNull());
+    }
+
+    @Test
+    void aFailureOnAnotherMachineSkipsTheSecondPart() throws Exception {
+        var generator = new LoadGenerator(
+                "load", payloads(), () -> new JavaClient(answeringAtOnce()), MonotonicClock.SYSTEM, limit -> true,
+                machine(0, 2, true));
+        LoadOutcome outcome = generator.send(
+                parsed("--producers 2 --seconds 0.05 --paced-seconds 0.05 --paced-rate 500"));
+
+        assertEquals(List.of("unthrottled"), outcome.parts().stream().map(PartOutcome::part).toList());
+    }
+
+    @Test
+    void theStartsOfMachinesAreAsFarApartAsTheirDelaysAndTheErrorsOfTheirClocksAllow() {
+        PartOutcome one = new PartOutcome(
+                "paced", 0, 0, 0, 0, 0, 0, 0, MS, MS / 2, new LatencyStatistics(clock, new AtomicBoolean()), List.of());
+        PartOutcome other = new PartOutcome(
+                "paced", 0, 0, 0, 0, 0, 0, 0, 2 * MS, MS / 4, one.outcomes(), List.of());
+
+        assertEquals(1.75, PartOutcome.startSpreadMs(List.of(one, other)), 1e-9);
+        assertEquals(0, PartOutcome.startSpreadMs(List.of(one)));
     }
 
     @Test

@@ -18,13 +18,15 @@ from pathlib import Path
 import pytest
 
 from benchmarks.load_machines import RunningMachine, running_machine
-from kafka_pareto.campaign.records import TimedLoad
+from kafka_pareto.campaign.records import Fingerprint, Sizing, TimedLoad
 from kafka_pareto.drivers.common.load_tool import LoadRequest, LoadResult
 from kafka_pareto.drivers.producer.load_generator import LoadGenerator
 from kafka_pareto.drivers.producer.load_machines import LoadMachines, create_key
 from kafka_pareto.errors import BadInputError, LoadMachineError, LoadToolError
+from kafka_pareto.exit_codes import EXIT_BAD_INPUT
 from kafka_pareto.kafka.cluster import Cluster
 from tests.system.broker_fixtures import RunningBrokers
+from tests.system.steps import StepRunner
 from tests.system.test_warm_jvm import servers_of
 
 pytestmark = [pytest.mark.brokers, pytest.mark.studies, pytest.mark.usefixtures("real_java")]
@@ -317,3 +319,60 @@ def test_a_clock_far_from_ours_does_not_matter(
         assert result.figures is not None
         assert result.figures.throughput_records_s == pytest.approx(2_000, rel=0.1)
         assert result.figures.latency_max_ms < 1_000
+
+
+def test_a_study_is_sized_and_measured_by_its_load_machines(
+    tmp_path: Path, single_broker: RunningBrokers, credentials: Path, two_machines: list[RunningMachine]
+) -> None:
+    steps = StepRunner(tmp_path, single_broker)
+    steps.environment |= {
+        "KAFKA_PARETO_LOAD_MACHINES": ",".join(each.address for each in two_machines),
+        "KAFKA_PARETO_LOAD_CREDENTIALS": str(credentials),
+    }
+    steps.write_study(
+        "together",
+        base="steady",
+        record_sizes_bytes=[1024],
+        workload={"replication_factor": 1, "min_insync_replicas": 1, "topic_partitions": 3, "producers": 2},
+        factors={"buffer.memory": {"type": "integer", "levels": [33554432]}},
+        advice=False,
+        design={"configurations": 1},
+        protocol={
+            "jvm": "warm",
+            "load_machines": 2,
+            "noise_repetitions": 0,
+            "seconds": 0.5,
+            "warmup_seconds": 0.2,
+            "paced": {"rate_fraction": 0.5, "warmup_seconds": 0.2, "seconds": 1.0},
+            "throughput_limit_mib_s": 2.0,
+            "max_attempts": 9,  # machines that share two cores with a broker start late now and then
+        },
+    )
+    steps.manifest("design", "together")
+    measured = steps.manifest("measure", "together", "--case", "1024", timeout_s=500)
+
+    campaign = steps.campaign("together")
+    assert measured["counts"]["repetitions_valid"] == measured["counts"]["repetitions"] > 0
+    fingerprint = campaign.read_record(campaign.keys.fingerprint("1024"), Fingerprint)
+    assert fingerprint.system["load_machines"] == [each.address for each in two_machines]
+    assert campaign.read_record(campaign.keys.sizing("1024"), Sizing).ramp
+    for repetition in campaign.read_repetitions(campaign.keys.measurements("1024")):
+        assert repetition.number("records_sent") == repetition.number("end_offset_growth")
+        assert repetition.client_cpu_s > 0
+        assert repetition.number("host_cpu_busy_fraction") is None
+
+
+def test_a_study_whose_load_machines_are_not_named_is_refused_before_it_measures(
+    tmp_path: Path, single_broker: RunningBrokers
+) -> None:
+    steps = StepRunner(tmp_path, single_broker)
+    steps.write_study(
+        "together",
+        base="steady",
+        workload={"replication_factor": 1, "min_insync_replicas": 1, "producers": 2},
+        protocol={"jvm": "warm", "load_machines": 2},
+    )
+    refused = steps.run("design", "together")
+
+    assert refused.returncode == EXIT_BAD_INPUT
+    assert "KAFKA_PARETO_LOAD_MACHINES: '' names 0 load machines" in refused.stderr

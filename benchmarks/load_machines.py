@@ -101,7 +101,7 @@ def running_machine(
 
 
 def main(
-    blocks: Annotated[int, typer.Option(help="in the CSV at the end", min=3)] = 8,
+    blocks: Annotated[int, typer.Option(help="in the CSV at the end", min=3)] = 6,
     file: Annotated[Path, typer.Option(help="the CSV to add to")] = FILE,
     only_table: Annotated[bool, typer.Option("--table", help="measure nothing; print what the CSV says")] = False,
 ) -> None:

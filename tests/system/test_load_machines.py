@@ -207,7 +207,7 @@ def wait_for_records(bench: Bench, before: int) -> None:
 
 
 def quiet(bench: Bench) -> bool:
-    """Says whether the machines stop sending within the time that records may take."""
+    """Returns whether the machines stop sending in time."""
     deadline = time.monotonic() + READY_S
     last = bench.cluster.end_offset(bench.request.topic)
     while time.monotonic() < deadline:

@@ -255,7 +255,7 @@ class CompareProducer(Compare, ProducerStudy):
         has_sample = any(load.is_sampled for load in loads)
         if self.workload.sample is not None and not has_sample:
             raise ValueError("workload.sample is not sent: no level has payload sample")
-        self.require_even_shares(loads)
+        self.require_loads_fit_machines(loads)
         if self.protocol.load_tool == "load_generator":
             return self
         if any((load.client, load.client_version) != ("java", BUNDLED) for load in loads):

@@ -59,7 +59,7 @@ class ProducerStudy(TopicStudy):
             )
         return self
 
-    def require_even_shares(self, loads: Iterable[ProducerLoad]) -> None:
+    def require_loads_fit_machines(self, loads: Iterable[ProducerLoad]) -> None:
         """Refuse loads that the load machines cannot share evenly, or whose client they lack.
 
         Raises:

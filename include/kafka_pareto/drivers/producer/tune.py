@@ -112,7 +112,7 @@ class TuneProducer(ProducerStudy, Tune):
 
     @model_validator(mode="after")
     def _load_machines_share_the_load(self) -> Self:
-        self.require_even_shares([self.load_of(case, {}) for case in self.cases])
+        self.require_loads_fit_machines([self.load_of(case, {}) for case in self.cases])
         return self
 
     @model_validator(mode="after")

@@ -72,7 +72,7 @@ public final class LoadGenerator {
     /** Send the load from this machine, or from the load machines that the options name. */
     static ObjectNode onCluster(Namespace options, String[] arguments) throws Exception {
         if (options.getList("machine") != null) {
-            return LoadMachines.load(options, arguments);
+            return LoadCoordinator.load(options, arguments);
         }
         return new LoadGenerator(
                 options.getString("topic"), payloads(options, UnaryOperator.identity()), clients(options),

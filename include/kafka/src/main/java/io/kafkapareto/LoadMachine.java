@@ -35,7 +35,7 @@ import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.utils.AppInfoParser;
 
 /**
- * Sends this machine's shares of the loads that {@link LoadMachines} asks for, one at a time, until stopped.
+ * Sends this machine's shares of the loads that {@link LoadCoordinator} asks for, one at a time, until stopped.
  *
  * <p>Cluster and login come from this machine's configuration; a request carries the options, producer settings and
  * file contents. The first line on stdout is the address that it listens on.
@@ -94,7 +94,7 @@ public final class LoadMachine {
             System.out.println(listening.getInetAddress().getHostAddress() + ":" + listening.getLocalPort());
             System.setOut(System.err); // nobody reads more
             while (true) {
-                machine.serve((SSLSocket) listening.accept());
+                machine.answer((SSLSocket) listening.accept());
             }
         }
     }
@@ -129,7 +129,7 @@ public final class LoadMachine {
     }
 
     /** Send one load; a failure ends only this one. */
-    private void serve(SSLSocket socket) {
+    private void answer(SSLSocket socket) {
         String peer = String.valueOf(socket.getRemoteSocketAddress());
         try (MachineLink link = new MachineLink(socket, HANDSHAKE_S)) {
             link.send(introduction);

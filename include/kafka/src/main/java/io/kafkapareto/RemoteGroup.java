@@ -9,7 +9,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 
 /**
  * The machines that send a load together, as a load machine sees them: by its link to the coordinator,
- * {@link LoadMachines}. If the link breaks, sending ends.
+ * {@link LoadCoordinator}. If the link breaks, sending ends.
  */
 final class RemoteGroup extends LoadGroup {
     private static final ObjectMapper JSON = new ObjectMapper();

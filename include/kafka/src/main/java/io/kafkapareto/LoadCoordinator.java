@@ -33,10 +33,10 @@ import org.apache.kafka.common.utils.AppInfoParser;
  * a common start.
  *
  * <p>A machine's monotonic clock is compared with ours before each start: in the fastest of a few exchanges, it
- * answered at the middle of the exchange, give or take half its length (as in NTP: RFC 5905, section 8). A failed record
- * ends sending on all machines at their next meeting.
+ * answered at the middle of the exchange, give or take half its length (as in NTP: RFC 5905, section 8). A failed
+ * record ends sending on all machines at their next meeting.
  */
-final class LoadMachines implements Closeable {
+final class LoadCoordinator implements Closeable {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int CONNECTING_MS = 10_000;
     /** A machine that is restarted is back within this time. */
@@ -52,7 +52,7 @@ final class LoadMachines implements Closeable {
     private final List<Machine> machines = new ArrayList<>();
     private final double mostSpreadMs;
 
-    private LoadMachines(double mostSpreadMs) {
+    private LoadCoordinator(double mostSpreadMs) {
         this.mostSpreadMs = mostSpreadMs;
     }
 
@@ -126,7 +126,7 @@ final class LoadMachines implements Closeable {
 
     /** Run the load; of a lost or unfit machine, return only its address and the reason. */
     static ObjectNode load(Namespace options, String[] arguments) throws Exception {
-        try (LoadMachines machines = new LoadMachines(options.getDouble("machine_start_ms"))) {
+        try (LoadCoordinator machines = new LoadCoordinator(options.getDouble("machine_start_ms"))) {
             SSLContext context = MachineCredentials.read(options.getString("machine_credentials"));
             long untilNs = System.nanoTime() + ABSENT_NS;
             for (Object address : options.getList("machine")) {

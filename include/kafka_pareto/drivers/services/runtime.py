@@ -20,10 +20,9 @@ from kafka_pareto.study.faults import CHANGING_THE_CLUSTER, NO_FAULT
 from kafka_pareto.study.study import Study
 
 _GIB = 1 << 30
-# By number of replicas, measured on two slow cores with brokers that had run for minutes: 1,500, 860 and 630 orders/s
-# in the part `paced` of `topologies`, 2026-11-25.
-_ORDERS_S = {1: 1_500.0, 2: 860.0}
-_ORDERS_S_OF_MORE = 630.0
+# Measured on two slow cores with brokers that had run for minutes: with one replica in the part `paced` of `topologies`,
+# 2026-11-25; with three in the part `compression` of `topologies_rates`, 2026-11-30.
+_ORDERS_S = 1_500.0
 _PROBES_OF_A_CAPACITY = 9
 _AROUND_A_PROBE_S = 3.0
 _IN_SYNC_AGAIN_S = 15.0
@@ -97,18 +96,14 @@ def _orders_of_groups(study: CompareServices, case: str) -> dict[str, float]:
 def _warming(study: CompareServices) -> float:
     """Return the maximum number of replicated orders that warm brokers up."""
     replicas = [each.replication_factor for each in study.topologies.values()]
-    return study.protocol.warmup_s * max(_ORDERS_S.get(each, _ORDERS_S_OF_MORE) * each for each in replicas)
+    return study.protocol.warmup_s * _ORDERS_S * max(replicas)
 
 
 def _orders(study: CompareServices, level: Configuration) -> float:
     """Estimate the maximum number of orders a repetition of a level places."""
     if study.load_of(level).kind == "burst":
         return int(study.effective(level)["orders"])
-    return _handing_on_s(study, level) * (study.load_of(level).rate_s or _orders_s(study, level))
-
-
-def _orders_s(study: CompareServices, level: Configuration) -> float:
-    return _ORDERS_S.get(study.topology_of(level)[1].replication_factor, _ORDERS_S_OF_MORE)
+    return _handing_on_s(study, level) * (study.load_of(level).rate_s or _ORDERS_S)
 
 
 def _handing_on_s(study: CompareServices, level: Configuration) -> float:
@@ -117,7 +112,7 @@ def _handing_on_s(study: CompareServices, level: Configuration) -> float:
     if load.kind == "capacity":
         return _searching_s(study)
     if load.kind == "burst":
-        return int(found["orders"]) / _orders_s(study, level)
+        return int(found["orders"]) / _ORDERS_S
     return protocol.paced_warmup_s + int(found["paced_s"]) + (0.0 if found["fault"] == NO_FAULT else _IN_SYNC_AGAIN_S)
 
 

@@ -22,6 +22,7 @@ tasks, or trigger a run with the same campaign. All measurements are kept.
 | task | what to check |
 |---|---|
 | design | the study, the parameters, the plan's time and disk, the consent for an existing cluster |
+| start_load_machines | `load_machines` must not be paused. Only for clusters one of whose studies has load machines |
 | measure | the brokers and the topic. Once cleared, it resumes after the last stored repetition |
 | validate | the Data Docs under `03_validation/`: rejected rows with reasons. Fix the cause and start a new campaign |
 | compare | the store |
@@ -35,6 +36,7 @@ from airflow.sdk import DAG
 from kafka_pareto.steps.pipeline import compare
 from kafka_pareto_airflow.clusters import ClusterRoute, cluster_routes
 from kafka_pareto_airflow.forms import COMPARE_DESIGN_ARGUMENTS, comparison_parameters
+from kafka_pareto_airflow.load_machines import start_load_machines
 from kafka_pareto_airflow.steps.graph import DagGraph
 from kafka_pareto_airflow.task_rules import dag_options
 
@@ -50,8 +52,10 @@ def compare_dag(route: ClusterRoute) -> None:
         tags=["kafka", "comparison"],
         params=comparison_parameters(route.comparisons),
         **dag_options(route.queue),
-    ):
-        compare(DagGraph(route.pool, arguments={"design": COMPARE_DESIGN_ARGUMENTS}))
+    ) as dag:
+        graph = DagGraph(route.pool, arguments={"design": COMPARE_DESIGN_ARGUMENTS})
+        compare(graph)
+        start_load_machines(route, dag.get_task("design"), graph.loads[0])
 
 
 for route in cluster_routes():

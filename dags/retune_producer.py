@@ -26,6 +26,7 @@ tasks. All measurements are kept.
 | task | what to check |
 |---|---|
 | check | the study, its cluster and its consent; the campaign that the active settings come from |
+| start_load_machines | `load_machines` must not be paused. Only for clusters one of whose studies has load machines |
 | check_measure | the brokers and the topic. Once cleared, it resumes after the last stored repetition |
 | check_compare | the store and the MLflow server. A stored decision is kept |
 | tune | whether `tune_producer` is paused. A repeated task does not start a second run |
@@ -52,6 +53,7 @@ from kafka_pareto.study.retune import Retune
 from kafka_pareto_airflow.assets import CHECK_WANTED, DRIFT
 from kafka_pareto_airflow.clusters import ClusterRoute, cluster_routes
 from kafka_pareto_airflow.forms import DEFAULT_STUDY, study_names, study_parameter
+from kafka_pareto_airflow.load_machines import start_load_machines
 from kafka_pareto_airflow.notify.overdue import report_overdue
 from kafka_pareto_airflow.retuning import CheckedStudies, studies_with_checks_of_their_own
 from kafka_pareto_airflow.steps.step_operator import step_for_each, step_task
@@ -118,6 +120,7 @@ def retune_dag(study: str, retune: Retune, route: ClusterRoute, checked: Checked
             **RULES["tune"],
         )
         check >> measure >> compare >> tune
+        start_load_machines(route, check, measure, is_check=True)
     return dag
 
 

@@ -33,6 +33,7 @@ tasks, or trigger a run with the same campaign. All measurements are kept.
 | task | what to check |
 |---|---|
 | design | the study, the parameters, the plan's time and disk, the consent for an existing cluster |
+| start_load_machines | `load_machines` must not be paused. Only for clusters one of whose studies has load machines |
 | propose | the trials and fronts of the previous round. A stored decision is kept |
 | measure | the brokers and the topic. Once cleared, it resumes after the last stored repetition |
 | validate | the Data Docs under `03_validation/`: rejected rows with reasons. Fix the cause and start a new campaign |
@@ -53,6 +54,7 @@ from kafka_pareto_airflow.approval import QuestionTrigger
 from kafka_pareto_airflow.assets import ACTIVE_SETTINGS, RECOMMENDATION
 from kafka_pareto_airflow.clusters import ClusterRoute, cluster_routes
 from kafka_pareto_airflow.forms import ACTIVATE_ARGUMENTS, TUNE_DESIGN_ARGUMENTS, tune_parameters
+from kafka_pareto_airflow.load_machines import start_load_machines
 from kafka_pareto_airflow.steps.graph import DagGraph
 from kafka_pareto_airflow.task_rules import dag_options
 
@@ -68,7 +70,7 @@ def tune_dag(route: ClusterRoute) -> None:
         tags=["kafka", "tuning"],
         params=tune_parameters(route.studies),
         **dag_options(route.queue),
-    ):
+    ) as dag:
         graph = DagGraph(
             route.pool,
             arguments={
@@ -82,6 +84,7 @@ def tune_dag(route: ClusterRoute) -> None:
             },
         )
         accept = tune(graph)
+        start_load_machines(route, dag.get_task("design"), graph.loads[0])
         ask = QuestionTrigger(
             task_id="ask",
             trigger_dag_id=route.settings_dag_id,

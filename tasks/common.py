@@ -29,6 +29,8 @@ CaseOption = Annotated[str, typer.Option("--case", help="one of the study's case
 RoundOption = Annotated[
     int, typer.Option("--round", min=0, help="0 for the design, 1 and above for the rounds after it")
 ]
+SessionOption = Annotated[str, typer.Option("--session", help="the load machines that run together")]
+CheckFlag = Annotated[bool, typer.Option("--check", help="the campaign is a check of the active settings")]
 ManifestOption = Annotated[Path | None, typer.Option("--manifest", help="also write the manifest to this file")]
 
 
@@ -40,6 +42,11 @@ def open_campaign(study: str, campaign: str) -> Campaign:
 def open_check(study: str, check: str) -> Campaign:
     """Open the check of the active settings in the store that the settings name."""
     return Campaign.at(open_store(load_settings()), CheckKeys(study, check_campaign_id(check)))
+
+
+def open_either(study: str, campaign: str, *, check: bool) -> Campaign:
+    """Open the campaign or check in the store that the settings name."""
+    return open_check(study, campaign) if check else open_campaign(study, campaign)
 
 
 def on_system(run: Callable[..., Manifest], campaign: Campaign, case: str, *more: int) -> Manifest:

@@ -10,6 +10,9 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.shipped import INCLUDE, JARS, STATE
 
+RUN_BY_AIRFLOW = "airflow"
+"""The value of `load_machines` if tasks of Airflow run them."""
+
 
 class Settings(BaseSettings):
     """Settings of the installation; never part of a study, never logged."""
@@ -38,11 +41,17 @@ class Settings(BaseSettings):
         description="folder of other client versions, a folder each: jars, or librdkafka",
     )
     load_machines: str = Field(
-        default="", description="addresses of the machines that send loads, host:port,…, for `protocol.load_machines`"
+        default="",
+        description="for `protocol.load_machines`: `host:port,…`, or `airflow` if Airflow runs the load machines",
     )
     load_credentials: Path = Field(STATE / "load-machines.pem", description="the load machines' key and certificate")
     studies: Path = INCLUDE / "studies"
     advice: Path = Field(default=INCLUDE / "advice", description="folder with one file per advised configuration")
+
+    @property
+    def airflow_runs_load_machines(self) -> bool:
+        """Return whether tasks of Airflow run the load machines of campaigns."""
+        return self.load_machines == RUN_BY_AIRFLOW
 
 
 def load_settings() -> Settings:

@@ -56,6 +56,12 @@ RULES: dict[str, Rule] = {
     "clean_up": _COMPUTING,
     # SQLite allows one writer at a time, and the scheduler writes too.
     "clean_database": _COMPUTING,
+    "start_load_machines": _QUICK,
+    "stop_load_machines": _QUICK,
+    "list_load_machines": _QUICK,
+    # Its worker's machine may be restarting. After the timeout, a retry takes over; the load waits for it.
+    "run_load_machine": _MEASURING,
+    "wait_for_the_end": _QUICK,
     "tune": _QUICK,
     "ask": _QUICK,
 }

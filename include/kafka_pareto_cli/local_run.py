@@ -56,6 +56,7 @@ def local_settings(settings: Settings, client_config: str | None, store: Path | 
             "JAVA": here.java,
             "CLIENT_CONFIGS": here.client_configs,
             "STUDIES": here.studies,
+            "LOAD_MACHINES": "" if here.airflow_runs_load_machines else here.load_machines,
         }
         os.environ.update({f"KAFKA_PARETO_{name}": str(value) for name, value in changed.items()})
         yield load_settings()

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from kafka_pareto.errors import BadInputError, ConsentError
-from kafka_pareto.settings import Settings, load_settings
+from kafka_pareto.settings import RUN_BY_AIRFLOW, Settings, load_settings
 from kafka_pareto.study.cluster_names import kind_of
 from kafka_pareto.study.options import require_of_kind
 from kafka_pareto.study.requests import GateRequest, ResultForm, RunRequest
@@ -49,6 +49,8 @@ def approved(request: RunRequest, settings: Settings, console: Console, *, local
         console.print()
     if not planned.needs_consent:
         return request
+    if not (local or settings.load_machines):
+        settings = settings.model_copy(update={"load_machines": RUN_BY_AIRFLOW})
     for warning in look_at_cluster(request, settings, planned.plan):
         console.print(f"{warning}\n", style="yellow", markup=False, highlight=False)
     if not is_interactive():

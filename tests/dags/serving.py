@@ -30,6 +30,7 @@ HERE = Path(__file__).parent
 STEPS = (
     *("design", "propose", "measure", "validate", "train", "optimize", "confirm", "report", "accept", "roll_back"),
     *("check", "check_measure", "check_compare", "clean_up"),
+    *("list_load_machines", "run_load_machine", "stop_load_machines"),
 )
 
 # The decision of the one record size, as `stand_in_step.py` tells of it.
@@ -102,6 +103,8 @@ def served(folder: Path) -> Iterator[Served]:
     for path in (PROJECT / "include" / "studies").glob("*.yaml"):
         (studies / path.name).symlink_to(path)
     (studies / "elsewhere.yaml").write_text("name: elsewhere\ncluster: {name: berlin}\n")
+    machines = "protocol: {load_machines: 2}\n"
+    (studies / "together.yaml").write_text(f"name: together\ncluster: {{name: hamburg}}\n{machines}")
     with mail_server() as (port, mails), webhook() as (address, posts):
         plain = {"disable_ssl": True, "disable_tls": True, "from_email": "kafka@example.org"}
         smtp = {"conn_type": "smtp", "host": "127.0.0.1", "port": port, "extra": plain}

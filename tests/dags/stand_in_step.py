@@ -91,6 +91,28 @@ if STEP in ("accept", "roll_back"):
         event = {"study": STUDY.name, "cases": {"1024": {"version": 1, "campaign": CAMPAIGN}}}
     if STEP == "roll_back":
         notice = {"kind": "in_force", "subject": "paper: rolled back", "text": "1,024 B: version 2 is active"}
+MACHINES = STUDY / CAMPAIGN / "load_machines" / OPTIONS.get("session", "")
+if STEP == "list_load_machines":
+    cases = ["1", "2"] if STUDY.name == "together" else []
+if STEP == "run_load_machine":
+    MACHINES.mkdir(parents=True, exist_ok=True)
+    (MACHINES / CASE).touch()
+    while not (MACHINES / "stopped").exists():
+        time.sleep(0.1)
+if STEP == "stop_load_machines":
+    MACHINES.mkdir(parents=True, exist_ok=True)
+    (MACHINES / "stopped").touch()
+    cases = []
+if STEP == "check" and (STUDY / "nothing_to_measure").exists():
+    cases = []
+if STEP == "check_measure" and STUDY.name == "together":
+    deadline = time.monotonic() + 120
+    while not any(len(list(each.iterdir())) == 2 for each in MACHINES.glob("*") if not (each / "stopped").exists()):
+        if time.monotonic() > deadline:
+            refuse("the load machines do not run")
+        time.sleep(0.1)
+    while (STUDY / "hanging").exists():
+        time.sleep(0.1)
 if STEP.startswith("check"):
     with (ROOT / "checks.jsonl").open("a") as checks:
         checks.write(json.dumps([STEP, OPTIONS]) + "\n")

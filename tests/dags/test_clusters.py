@@ -46,6 +46,46 @@ def test_each_cluster_has_a_dag_a_slot_and_a_queue() -> None:
     assert {task.queue for task in named.tasks} == {"kafka_berlin"}
 
 
+def test_load_machines_are_started_before_the_first_load_of_a_cluster_that_has_them(studies: Path) -> None:
+    asked = "cluster: {name: berlin}\nretune: {schedule: '@daily'}\nprotocol: {load_machines: 3}"
+    (studies / "there.yaml").write_text(asked)
+    (studies / "compared.yaml").write_text("kind: compare\ncluster: {name: berlin}")
+    loading = {
+        "tune_producer_berlin": ["measure", "confirm", *(f"round_{number}.measure" for number in range(1, 5))],
+        "retune_producer_there": ["check_measure"],
+        "compare_configurations_berlin": ["measure"],
+    }
+    for dag_id, tasks in loading.items():
+        dag = dags_of(dag_id.removesuffix("_berlin").removesuffix("_there"))[dag_id]
+        dag.validate()
+        start = dag.get_task("start_load_machines")
+        assert start.trigger_dag_id == "load_machines_berlin"
+        assert start.upstream_task_ids == {start.first}
+        assert start.downstream_task_ids == {tasks[0]}
+        for name in tasks:  # clearing a load starts them again
+            assert list(dag.get_task(name).get_upstreams_only_setups_and_teardowns()) == [start]
+        assert "| start_load_machines |" in str(dag.doc_md)
+    [machines] = dags_of("load_machines").values()
+    machines.validate()
+    assert machines.dag_id == "load_machines_berlin"
+    queues = {task.task_id: task.queue for task in machines.tasks}
+    assert queues.pop("run_load_machine") == "kafka_berlin_load"
+    assert set(queues.values()) == {"kafka_berlin"}
+    for task in machines.tasks:
+        assert (task.owner, bool(task.doc_md)) == ("kafka-pareto", True)
+        assert task.execution_timeout is not None
+        assert f"| {task.task_id} |" in str(machines.doc_md)
+    for file in ("tune_producer", "retune_producer"):
+        assert "start_load_machines" not in dags_of(file)[file].task_dict
+
+
+@pytest.mark.parametrize("protocol", ["3", "[load_machines]", "{load_machines: 0}", "{load_machines: "])
+def test_a_study_without_load_machines_has_no_such_task(studies: Path, protocol: str) -> None:
+    (studies / "there.yaml").write_text(f"cluster: {{name: berlin}}\nprotocol: {protocol}")
+    assert dags_of("load_machines") == {}
+    assert "start_load_machines" not in dags_of("tune_producer")["tune_producer_berlin"].task_dict
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("note", ["!!bool maybe", '!!int ""', "[" * 3000, "2026-13-45"])
 def test_a_study_that_yaml_cannot_construct_names_no_cluster(tmp_path: Path, note: str) -> None:

@@ -15,10 +15,11 @@ from kafka_pareto.audit.reading import Sample
 from kafka_pareto.audit.records import AuditedTopic
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.shipped import INCLUDE
+from kafka_pareto.study.identifiers import MOST_PRODUCERS
 from kafka_pareto.study.options import plain
 from kafka_pareto.study.sampled_records import mean_record_bytes
 from kafka_pareto.study.study_file import load_study
-from kafka_pareto.study.workload import MOST_PRODUCERS, Topic
+from kafka_pareto.study.workload import Topic
 
 _TEMPLATES = {"java": "steady", "librdkafka": "librdkafka"}
 _LONGEST_NAME = 50

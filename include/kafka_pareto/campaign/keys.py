@@ -35,6 +35,9 @@ class CampaignKeys:
     plan = partialmethod(_key, "plan.json")  # Plan, CheckPlan
     ceilings = partialmethod(_key, "ceilings.json")  # Ceilings
     fingerprint = partialmethod(_key, "fingerprints/{}.json")  # Fingerprint, by case
+    load_machines = partialmethod(_key, "load_machines/")  # a folder per session
+    load_machine = partialmethod(_key, "load_machines/{}/{}.json")  # AnnouncedMachine, by session and number
+    load_machines_stopped = partialmethod(_key, "load_machines/{}/stopped")
 
     design = partialmethod(_of_round, "01_design.parquet")
     proposal = partialmethod(_of_round, "01_proposal.json")  # Proposal: the cases that the round measures

@@ -77,6 +77,14 @@ class DriverRuntime(ABC):
         """Return why this machine cannot measure a configuration, which excludes it; empty if it can."""
         return ""
 
+    def load_machine_count(self, study: Study) -> int:  # noqa: ARG002
+        """Return how many other machines send each load together; 0 if this one sends."""
+        return 0
+
+    def run_load_machine(self, campaign: Campaign, session: str, number: int, settings: Settings) -> None:
+        """Send loads for the campaign from this machine, one of its load machines, until the session is stopped."""
+        raise NotImplementedError
+
     @abstractmethod
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> AbstractContextManager[RepetitionRunner]:
         """Open the runner of one case's repetitions, with exclusive use of the system.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,15 @@ def kind_of(study_file: Path) -> str:
     """Return the kind in a study file; `tune` if absent or unreadable."""
     kind = (_content(study_file) or {}).get("kind", "tune")
     return kind if isinstance(kind, str) else "tune"
+
+
+def has_load_machines(study_file: Path) -> bool:
+    """Return whether a study file asks for load machines; False if unreadable."""
+    with suppress(OSError, UnicodeDecodeError):
+        if "load_machines" not in study_file.read_text(encoding="utf-8"):
+            return False  # for which the file need not be parsed: DAGs are read all the time
+    protocol = (_content(study_file) or {}).get("protocol")
+    return isinstance(protocol, dict) and bool(protocol.get("load_machines"))
 
 
 def cluster_of(studies: Path, study: str) -> str:

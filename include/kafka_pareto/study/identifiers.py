@@ -20,12 +20,14 @@ SENSITIVE_NAMES = (  # in names of properties that may be secrets
 )
 
 MOST_RECORD_SIZE_BYTES = 1_000_000
+MOST_PRODUCERS = 64  # and load machines
 MOST_ROUNDS = 4  # after the design; the DAG has a task group for each
 
 TUNE_DAG_ID = "tune_producer"
 COMPARE_DAG_ID = "compare_configurations"
 RETUNE_DAG_ID = "retune_producer"
 ACTIVE_SETTINGS_DAG_ID = "settings_in_force"
+LOAD_MACHINES_DAG_ID = "load_machines"
 
 _POOL = "kafka_cluster"
 _QUEUE = "kafka"
@@ -50,6 +52,16 @@ def retune_dag_of(study: str) -> str:
 def settings_dag_of(cluster_name: str) -> str:
     """Return the id of the DAG that moves the active settings on the cluster; empty as above."""
     return f"{ACTIVE_SETTINGS_DAG_ID}_{cluster_name}" if cluster_name else ACTIVE_SETTINGS_DAG_ID
+
+
+def load_machines_dag_of(cluster_name: str) -> str:
+    """Return the id of the DAG that runs load machines for the cluster; empty as above."""
+    return f"{LOAD_MACHINES_DAG_ID}_{cluster_name}" if cluster_name else LOAD_MACHINES_DAG_ID
+
+
+def load_machines_queue_of(cluster_name: str) -> str:
+    """Return the queue of the workers that are the cluster's load machines; empty as above."""
+    return f"{queue_of(cluster_name) if cluster_name else _QUEUE}_load"
 
 
 def pool_of(cluster_name: str) -> str:

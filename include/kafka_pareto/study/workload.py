@@ -10,11 +10,11 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from kafka_pareto.kafka.producer_settings import ProducerClient
 from kafka_pareto.study.faults import BrokerFault, FaultTimes
+from kafka_pareto.study.identifiers import MOST_PRODUCERS
 from kafka_pareto.study.section import Count, Section
 
 BUNDLED = "bundled"
 """The version of a client that comes with the project."""
-MOST_PRODUCERS = 64
 MadePayload: TypeAlias = Literal["random", "zeros"]
 """Payload made by the load tool: random letters, or zero bytes."""
 Arrival: TypeAlias = Literal["constant", "poisson", "recorded"]

@@ -22,12 +22,13 @@ class DagGraph:
     """The tasks of the DAG that is being defined.
 
     `arguments` has the arguments of steps beyond study and campaign, `more` further operator arguments by step. A step
-    that loads the system runs in `pool`.
+    that loads the system runs in `pool`; its tasks are collected in `loads`.
     """
 
     pool: str
     arguments: Mapping[str, list[str]]
     more: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    loads: list[AnyTask] = field(default_factory=list)
 
     def once(self, step: Step, after: AnyTask | None = None, round_number: int = 0) -> AnyTask:
         """Add the step's task."""
@@ -40,6 +41,8 @@ class DagGraph:
         """Add the step's mapped task."""
         mapped = step_for_each(cases_of.output, **self._options(step, round_number))
         after >> mapped
+        if step.loads:
+            self.loads.append(mapped)
         return mapped
 
     def round(self, number: int) -> TaskGroup:

@@ -19,7 +19,7 @@ from kafka_pareto_embedded.lifecycle.supervision import Supervisor
 
 _SECRETS = "secrets.env"
 # Of the brokers only the ID, since active settings hold for a cluster; campaigns delete their topics.
-_KEPT = ("airflow", "brokers/cluster-id", "client-configs", "minio", "mlflow", _SECRETS)
+_KEPT = ("airflow", "brokers/cluster-id", "client-configs", "load-machines.pem", "minio", "mlflow", _SECRETS)
 _DERIVED = "airflow/airflow.cfg"  # has the folder's path; Airflow recreates it
 _LOGS = "airflow/logs/"  # has links to the latest ones
 _MIB = 1 << 20

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kafka_pareto.campaign.client_config import sweep_client_configs
+from kafka_pareto.drivers.producer.load_machines import create_key
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.tracking.provision import ADMIN
 from kafka_pareto_embedded.airflow_api.administrator import administrator
@@ -238,6 +239,8 @@ def _new_stack(state: Path, say: Say) -> Stack:
         say(f"Airflow's login, shown only once: {secret.airflow_admin_user} / {secret.airflow_admin_password}")
         say(f"MLflow's login, shown only once: {ADMIN} / {secret.mlflow_admin_password}")
         say(f"These and the stack's other passwords and keys are in {stack.secrets_file} (mode 600).")
+    if not (stack.load_credentials.exists() or os.environ.get("KAFKA_PARETO_LOAD_CREDENTIALS")):
+        create_key(stack.load_credentials)
     return stack
 
 

@@ -20,6 +20,7 @@ from kafka_pareto_embedded.terminal.display import open_display
 
 _POLL_S = 1.5
 _STOP_WITHIN_S = 30.0
+_LOAD_MACHINE = "tasks.run_load_machine"
 _AT_WORK = frozenset({"running", "restarting"})
 # These lines surround a step's output in the log of its task.
 _FIRST_LINE = "Running command: "
@@ -71,7 +72,8 @@ def _is_loading(keys: CampaignKeys) -> bool:
             argv = process.cmdline()
         except psutil.Error:
             continue
-        if process.pid != os.getpid() and (step <= set(argv) or any(word.startswith(topics) for word in argv)):
+        is_step = step <= set(argv) and _LOAD_MACHINE not in argv  # which only sends while a step measures
+        if process.pid != os.getpid() and (is_step or any(word.startswith(topics) for word in argv)):
             return True
     return False
 

@@ -25,7 +25,7 @@ from kafka_pareto.study.study_file import parse_study
 from kafka_pareto_embedded.airflow_api.answers import TaskRun
 
 _AFTER_THE_ROUNDS = ("compare", "confirm", "report", "accept", "ask")
-_STEPS = ("design", "propose", "measure", "validate", "train", "optimize", *_AFTER_THE_ROUNDS)
+_STEPS = ("design", "start_load_machines", "propose", "measure", "validate", "train", "optimize", *_AFTER_THE_ROUNDS)
 _NOT_BEGUN = ("skipped", "waiting", "upstream_failed")
 _QUEUED = ("scheduled", "queued")
 
@@ -172,6 +172,8 @@ class CampaignProgress:
     def _belongs(self, task: TaskRun) -> bool:
         """Return whether to show the task: all of round 0, and those of later rounds that have begun."""
         number = _round_of(task)
+        if _step_of(task) == "start_load_machines" and task.state != "failed":
+            return False
         if number and self._planned is not None and number not in self._planned.study.round_numbers():
             return False
         return number == 0 or task.state not in _NOT_BEGUN

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from kafka_pareto.brokers.preparation import cluster_id_in
-from kafka_pareto.settings import Settings
+from kafka_pareto.settings import RUN_BY_AIRFLOW, Settings
 from kafka_pareto.storage.private_file import write_private
 from kafka_pareto.storage.provision import PARETO_BUCKET
 from kafka_pareto.tracking.provision import ADMIN, EXPLORER_USER, STEPS_USER
@@ -78,6 +78,12 @@ class Stack:
     def client_configs(self) -> Path:
         """Return the folder of the `client.properties` files of existing clusters."""
         return self.state / "client-configs"
+
+    @property
+    def load_credentials(self) -> Path:
+        """Return the load machines' key: the environment's, or the stack's own."""
+        named = os.environ.get("KAFKA_PARETO_LOAD_CREDENTIALS")
+        return Path(named).absolute() if named else self.state / "load-machines.pem"
 
     @property
     def reports(self) -> Path:
@@ -155,6 +161,8 @@ class Stack:
             java=self.java,
             kafka_jars=self.kafka_jars,
             client_configs=self.client_configs,
+            load_machines=os.environ.get("KAFKA_PARETO_LOAD_MACHINES") or RUN_BY_AIRFLOW,
+            load_credentials=self.load_credentials,
         )
 
     def step_environment(self) -> dict[str, str]:

@@ -23,6 +23,7 @@ FILES = {
     "brokers/cluster-id": b"the-id",
     "minio/bucket/study/campaign/xl.meta": os.urandom(100_000),
     "mlflow/mlflow.db": b"runs",
+    "load-machines.pem": b"key",
 }
 NOT_KEPT = ("airflow/airflow.cfg", "brokers/kafka-1/data/log", "logs/kafka-1.log", "ports.json", "venv/bin/python")
 

@@ -207,5 +207,7 @@ def test_a_step_learns_the_stacks_addresses_from_its_environment(tmp_path: Path)
     assert environment["KAFKA_PARETO_MLFLOW_PASSWORD"] == stack.credentials.mlflow_steps_password
     assert environment["KAFKA_PARETO_BOOTSTRAP_SERVERS"] == "127.0.0.1:19092,127.0.0.1:19093,127.0.0.1:19094"
     assert environment["KAFKA_PARETO_OWN_CLUSTER_ID"] == "drawn-here"
+    assert environment["KAFKA_PARETO_LOAD_MACHINES"] == "airflow"
+    assert environment["KAFKA_PARETO_LOAD_CREDENTIALS"] == str(stack.state / "load-machines.pem")
     forbidden = (stack.credentials.minio_root_password, stack.credentials.mlflow_admin_password)
     assert not set(forbidden) & set(environment.values())

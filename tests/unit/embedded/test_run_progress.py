@@ -89,6 +89,14 @@ def measured(store: FolderStore, case: str, repetitions: range) -> None:
         store.put(f"{KEYS.measurements(case)}b{number:03d}.json", b"{}")
 
 
+@pytest.mark.parametrize(("state", "is_shown"), [("success", False), ("running", False), ("failed", True)])
+def test_the_start_of_load_machines_is_shown_only_if_it_failed(store: FolderStore, state: str, is_shown: bool) -> None:
+    tasks = [task("design", "success"), task("start_load_machines", state), task("measure", map_index=0)]
+    rows = CampaignProgress(store, KEYS).at("running", tasks, 1.0).rows
+    shown = [row.step for row in rows]
+    assert shown == ["design", *(["start_load_machines"] if is_shown else []), "measure"]
+
+
 def test_counts_the_repetitions_in_the_store_by_step_and_record_size(store: FolderStore) -> None:
     measured(store, "1024", range(5))
     measured(store, "8192", range(2))

@@ -6,6 +6,7 @@ be hidden.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from kafka_pareto.analysis.wording import share
@@ -35,12 +36,15 @@ def generator_bound(request: LoadRequest, result: LoadResult, cores: float) -> s
     """
     if result.figures is None:
         return ""
-    return (
-        _saturation(result, cores)
-        or _slow_machine(result)
+    saturated = _saturation(result, cores)
+    if not saturated and (slow := _slow_machine(result)):
+        return slow
+    reason = (
+        saturated
         or _sending_hardly_waited(request, result, result.figures)
         or _paced_too_slowly(request, result, result.figures)
     )
+    return reason and f"{reason}{_needed_machines(result, result.figures)}"
 
 
 def _saturation(result: LoadResult, cores: float) -> str:
@@ -68,6 +72,15 @@ def _slow_machine(result: LoadResult) -> str:
         f"the load machine {slowest.address} was the bottleneck: it sent {share(sent)} of the others' average number "
         "of records"
     )
+
+
+def _needed_machines(result: LoadResult, figures: LoadFigures) -> str:
+    """Return the number of machines needed for the fixed rate; empty if there was none, or it was reached."""
+    due, sent = figures.paced_rate_asked_records_s, figures.paced_rate_records_s
+    if not due or not sent or sent >= _SUSTAINED_FRACTION * due:
+        return ""
+    needed = math.ceil(due / sent * max(len(result.machines), 1))
+    return f"; about {needed} such machines are needed for the fixed rate"
 
 
 def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:

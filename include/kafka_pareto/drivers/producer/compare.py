@@ -19,14 +19,13 @@ from kafka_pareto.kafka.producer_settings import JAVA, ProducerSettings
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.factors import Configuration
-from kafka_pareto.study.identifiers import MOST_RECORD_SIZE_BYTES
+from kafka_pareto.study.identifiers import MOST_PRODUCERS, MOST_RECORD_SIZE_BYTES
 from kafka_pareto.study.quantity import Value, Values
 from kafka_pareto.study.sampled_records import mean_record_bytes
 from kafka_pareto.study.setting import BROKER_SETTINGS, Setting, client_settings
 from kafka_pareto.study.topic_study import conditions_of
 from kafka_pareto.study.workload import (
     BUNDLED,
-    MOST_PRODUCERS,
     CompressiblePayload,
     FileBesideStudy,
     Payload,

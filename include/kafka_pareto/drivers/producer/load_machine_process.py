@@ -80,6 +80,9 @@ class LoadMachineProcess(Opened):
         if self._process.stdout is not None:
             self._process.stdout.close()
 
-    def wait(self) -> int:
-        """Wait until it ends, and return its exit code."""
-        return self._process.wait()
+    def wait(self, timeout_s: float | None = None) -> int | None:
+        """Wait until it ends, and return its exit code; None if it still runs after this time."""
+        try:
+            return self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return None

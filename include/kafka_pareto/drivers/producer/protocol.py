@@ -6,9 +6,9 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from kafka_pareto.study.identifiers import MOST_PRODUCERS
 from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.section import Section
-from kafka_pareto.study.workload import MOST_PRODUCERS
 
 _PACED_LASTS_UP_TO = 3  # times the planned duration: until then the load generator works off a backlog
 _HOLDS_FOR = {

@@ -10,6 +10,7 @@ from kafka_pareto.bottleneck.limiting_resource import LoadSetting
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Plan, Sizing
 from kafka_pareto.drivers.common.systems import open_system
+from kafka_pareto.drivers.producer.announced_machines import run_announced_machine
 from kafka_pareto.drivers.producer.attempt import load_setting, request_for
 from kafka_pareto.drivers.producer.ceilings import keep_ceilings
 from kafka_pareto.drivers.producer.clients import fault_of
@@ -43,7 +44,8 @@ class ProducerRuntime(DriverRuntime):
             PlanError: If a load of the study would not end before its timeout, or exceeds the limit.
         """
         require_possible_loads(ProducerStudy.of(study))
-        load_machines(ProducerStudy.of(study).protocol.load_machines, settings)
+        if not settings.airflow_runs_load_machines:
+            load_machines(self.load_machine_count(study), settings)
         return open_system(study, settings, lambda: largest_memory_mib(ProducerStudy.of(study)))
 
     def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting:
@@ -56,6 +58,14 @@ class ProducerRuntime(DriverRuntime):
     def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:
         """Return what a level's client version lacks."""
         return fault_of(ProducerStudy.of(study).load_of("", configuration), settings)
+
+    def load_machine_count(self, study: Study) -> int:
+        """Return how many other machines send each load together; 0 if this one sends."""
+        return ProducerStudy.of(study).protocol.load_machines
+
+    def run_load_machine(self, campaign: Campaign, session: str, number: int, settings: Settings) -> None:
+        """Send loads for the campaign from this machine until the session is stopped."""
+        run_announced_machine(campaign, session, number, settings)
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ProducerRunner]:

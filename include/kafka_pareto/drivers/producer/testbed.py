@@ -13,9 +13,9 @@ from kafka_pareto.drivers.common.cluster_access import deleted_at_the_end, open_
 from kafka_pareto.drivers.common.load_tool import LoadTool
 from kafka_pareto.drivers.common.producer_performance import ProducerPerformance
 from kafka_pareto.drivers.common.systems import fingerprint_of
+from kafka_pareto.drivers.producer.announced_machines import machines_of
 from kafka_pareto.drivers.producer.cost import bytes_in_topic, bytes_of_a_repetition
 from kafka_pareto.drivers.producer.load_generator import LoadGenerator
-from kafka_pareto.drivers.producer.load_machines import load_machines
 from kafka_pareto.drivers.producer.payload import PayloadFiles, payload_files
 from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.kafka.cluster import Cluster
@@ -48,11 +48,12 @@ def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[
 
     Raises:
         BadInputError: If the settings lack the study's load machines.
+        LoadMachineError: If Airflow does not run them in time.
         ClusterError: If the cluster cannot be reached or the topic may not be created, or a broker does not start.
         LeaseHeldError: If another load runs on the cluster, or on this machine if the brokers are the study's own.
     """
     study, topic = ProducerStudy.of(campaign.study), topic_name(campaign.keys, case)
-    machines = load_machines(study.protocol.load_machines, settings)
+    machines = machines_of(campaign, settings)
     with ExitStack() as opened:
         system = opened.enter_context(open_cluster(study, case, campaign.store, settings))
         found = fingerprint_of(system.description, study, topic)

@@ -173,9 +173,15 @@ def test_a_load_is_not_bound_by_its_tool_without_evidence(asked: LoadRequest, me
         pytest.param(PACED, of_kafkas_tool(100_000, 12_000.0), "*sending thread*", id="far below the fixed rate"),
         pytest.param(
             request(),
+            late(2_500.0, machines=(MachineShare("a:1", 2.0, 15.2, 900), MachineShare("b:1", 2.0, 7.0, 900))),
+            "*load machine a:1*used 93 % of 2 cores*; about 5 such machines are needed for the fixed rate",
+            id="a load machine without a free core, far below the rate",
+        ),
+        pytest.param(
+            request(),
             late(),
             "the load generator missed the fixed rate: it sent 5400 of 6000 records/s, up to 0.30 s late, although the "
-            "buffer had room",
+            "buffer had room; about 2 such machines are needed for the fixed rate",
             id="sent late while the buffer had room",
         ),
     ],

@@ -117,12 +117,11 @@ test-studies: log-pipeline $(BROWSER) $(STAMPS)/registry ## test whole studies, 
 	CGO_ENABLED=0 GOTOOLCHAIN=auto go -C $(LOG_PIPELINE)/collector test ./...
 	$(PYTHON) -m pytest tests/stack tests/system tests/contract tests/dags tests/browser tests/simulations tests/tasks -m 'studies and not long' -n 2 --dist loadscope --no-loadscope-reorder
 
-test-compose: setup ## test the stack in containers, on an engine that the tests start (root, Debian)
-	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose -m 'compose and not long'
+test-compose: log-pipeline ## test the stack in containers, on an engine that the tests start (root, Debian)
+	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose -m compose
 
 test-long: log-pipeline ## run the long scenarios, not part of CI: before a release (root, Debian)
-	$(PYTHON) -m pytest -m 'long and not compose'
-	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose -m 'compose and long'
+	$(PYTHON) -m pytest -m long
 
 test-fast: setup ## run the quick tests without servers: Java, JavaScript, Python
 	$(MAVEN) -f include/kafka/pom.xml test -DstateDir='$(TOOLS)/kafka'

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.compose.comparisons import STUDIES
 from tests.compose.engine import Engine, private_engine, why_not
 from tests.compose.phases import TAKEN, phase
 from tests.compose.stack import ComposeStack, running_stack
@@ -30,7 +31,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 @pytest.fixture(scope="module")
 def stack(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ComposeStack]:
     """The stack in containers, healthy."""
-    with running_stack(engine, tmp_path_factory.mktemp("stack")) as started:
+    with running_stack(engine, tmp_path_factory.mktemp("stack"), STUDIES) as started:
         yield started
 
 

@@ -54,9 +54,14 @@ class Engine:
         }
 
     def docker(
-        self, *arguments: str, timeout_s: float = 120, environment: Mapping[str, str] | None = None, **options: Any
+        self,
+        *arguments: str,
+        timeout_s: float = 120,
+        environment: Mapping[str, str] | None = None,
+        standard_input: str = "",
+        **options: Any,
     ) -> subprocess.CompletedProcess[str]:
-        """Runs the client to its end and returns what it said.
+        """Runs the client to its end, with this on its standard input, and returns what it said.
 
         Raises:
             AssertionError: With the client's last words, if it fails.
@@ -64,7 +69,7 @@ class Engine:
         done = subprocess.run(
             ["docker", *arguments],
             env={**self.environment(), **(environment or {})},
-            stdin=subprocess.DEVNULL,
+            input=standard_input,
             capture_output=True,
             text=True,
             timeout=timeout_s,

@@ -7,7 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from kafka_pareto_embedded.stack.credentials import read_pairs
 from kafka_pareto_embedded.stack.stack import TOOLS
 from tests.compose.engine import BASE_IMAGE, Engine
 from tests.compose.phases import phase
+from tests.compose.secured_cluster import CLIENT_CONFIG, secured_cluster
 from tests.small_quick import small_quick
 
 ROOT = Path(__file__).parent.parent.parent
@@ -33,6 +34,7 @@ PROJECT = "kafka-pareto"
 _FILES = ["docker-compose.yaml", "include/containers/no-registry.yaml"]
 # Builds use the programs installed by set-up, so they are fetched and compiled once.
 _JARS_IMAGE, _SERVER_IMAGE = "kafka-pareto/jars:test", "kafka-pareto/minio-server:test"
+_LOG_PIPELINE_IMAGE, _STEPS = "kafka-pareto/log-pipeline:test", "steps-log-pipeline"
 _BUILD_TIMEOUT_S, _UP_TIMEOUT_S = 900, 600
 
 
@@ -47,27 +49,31 @@ class ComposeStack:
         chosen = {"AIRFLOW": airflow, "MLFLOW": mlflow, "MINIO": minio, "GRAFANA": grafana}
         given = {f"KAFKA_PARETO_{door}_PORT": str(port) for door, port in chosen.items()}
         given |= {"DOCKER_SOCK": str(engine.socket), "KAFKA_PARETO_METRICS": "True"}
+        given |= {"KAFKA_PARETO_STEP_IMAGE": f"kafka-pareto/{_STEPS}:local", "KAFKA_PARETO_STEP_MEMORY": "5g"}
         write_private(self._env_file, completed((ROOT / ".env.example").read_text(encoding="utf-8"), "", given))
         self._given = {"BASE_IMAGE": BASE_IMAGE, "JARS_IMAGE": _JARS_IMAGE, "SERVER_IMAGE": _SERVER_IMAGE}
+        self._given["LOG_PIPELINE_IMAGE"] = _LOG_PIPELINE_IMAGE
         self._given["COMPOSE_PROFILES"] = "monitoring"
         self.variables = read_pairs(self._env_file)
+        self.secured = secured_cluster(folder)
         self.airflow_url = f"http://127.0.0.1:{airflow}"
         self.mlflow_url = f"http://127.0.0.1:{mlflow}"
         self.s3_url = f"http://127.0.0.1:{minio}"
 
-    def compose(self, *arguments: str, timeout_s: float = 120) -> str:
-        """Runs `docker compose` on the stack's files; what it printed."""
-        files = [option for name in _FILES for option in ("--file", name)]
+    def compose(self, *arguments: str, timeout_s: float = 120, standard_input: str = "") -> str:
+        """Runs `docker compose` on the stack's files, with this on its standard input; what it printed."""
+        files = [option for name in (*_FILES, str(self._folder / "secured.yaml")) for option in ("--file", name)]
         return self.engine.docker(
             "compose",
             *["--env-file", str(self._env_file), *files, *arguments],
             timeout_s=timeout_s,
             environment=self._given,
+            standard_input=standard_input,
             cwd=ROOT,
         ).stdout
 
-    def build(self) -> None:
-        """Builds every image; those that others are built on go first."""
+    def build(self, studies: Mapping[str, Mapping[str, Any]]) -> None:
+        """Builds every image, with these studies; those that others are built on go first."""
         self._import_folder(TOOLS / "kafka", ["jars", "agent"], "opt/kafka", _JARS_IMAGE)
         built = TOOLS / "bin" / "minio"
         minio = built if built.exists() else Path(shutil.which("minio") or built)
@@ -84,8 +90,20 @@ class ComposeStack:
             timeout_s=_BUILD_TIMEOUT_S,
         )
         self.compose("build", timeout_s=_BUILD_TIMEOUT_S)
-        for image in ("airflow", "steps"):
-            self._add_studies(f"kafka-pareto/{image}:local")
+        self._add_studies(studies)
+        programs = ["aggregator", "collector", "filebeat", "spark-jars"]
+        self._import_folder(TOOLS / "log-pipeline", programs, "opt/log-pipeline", _LOG_PIPELINE_IMAGE)
+        self.compose("--profile", "log-pipeline", "build", _STEPS, timeout_s=_BUILD_TIMEOUT_S)
+
+    def _add_studies(self, studies: Mapping[str, Mapping[str, Any]]) -> None:
+        """Adds these studies to those of the images of Airflow and of the steps."""
+        for name, study in studies.items():
+            (self._folder / f"{name}.yaml").write_text(yaml.safe_dump(dict(study)), encoding="utf-8")
+        files = " ".join(f"{name}.yaml" for name in studies)
+        for image in (f"kafka-pareto/{each}:local" for each in ("airflow", "steps")):
+            layer = f"FROM {image}\nCOPY {files} /opt/kafka-pareto/include/studies/\n"
+            (self._folder / "Dockerfile").write_text(layer, encoding="utf-8")
+            self.engine.docker("build", "--tag", image, str(self._folder))
 
     @contextmanager
     def login(self, name: str) -> Iterator[AirflowClient]:
@@ -155,23 +173,23 @@ class ComposeStack:
 
     def turn_to_celery(self) -> None:
         """Has tasks run on Celery's workers from now on, and brings the second cluster up."""
+        command = ["run", "--rm", "--no-TTY", "client-config", CLIENT_CONFIG]
+        stored = self.compose(*command, standard_input=self.secured.client_config)
+        assert f"{CLIENT_CONFIG} stored" in stored
         self._given |= {"COMPOSE_PROFILES": "monitoring,celery", "KAFKA_PARETO_EXECUTOR": "CeleryExecutor"}
         self.compose("up", "--detach", "--wait", timeout_s=_UP_TIMEOUT_S)
 
-    def _add_studies(self, image: str) -> None:
-        """Adds two studies to the image's: a short one, and the same on the second cluster."""
+    def tuning_studies(self) -> dict[str, dict[str, Any]]:
+        """A short study, and the same on the second cluster, which asks for a login."""
         short = small_quick() | {"name": "short", "record_sizes_bytes": [1024]}
         blocks = {"choice_blocks": 1, "gain_blocks": 4, "minimum_blocks": 4, "final_blocks": 2, "more_blocks": 0}
         short["confirmation"] = {"points": 2, **blocks}
         ceilings = {"ceiling_mib_s": 200, "ceiling_gib": 20, "consent": True}
         second = short | {"name": "second"}
-        second["cluster"] = {"name": "second", "bootstrap_servers": "kafka-second:9092", **ceilings}
+        servers = {"bootstrap_servers": "kafka-second:9092", "client_config": CLIENT_CONFIG}
+        second["cluster"] = {"name": "second", **servers, **ceilings}
         second["workload"] = short["workload"] | {"replication_factor": 1, "min_insync_replicas": 1}
-        for study in (short, second):
-            (self._folder / f"{study['name']}.yaml").write_text(yaml.safe_dump(study), encoding="utf-8")
-        layer = f"FROM {image}\nCOPY short.yaml second.yaml /opt/kafka-pareto/include/studies/\n"
-        (self._folder / "Dockerfile").write_text(layer, encoding="utf-8")
-        self.engine.docker("build", "--tag", image, str(self._folder))
+        return {"short": short, "second": second}
 
     def _import_folder(self, folder: Path, names: list[str], target: str, image: str) -> None:
         pack = ["tar", "-C", str(folder), "--transform", f"s,^,{target}/,", "-cf", "-", *names]
@@ -189,11 +207,11 @@ class ComposeStack:
 
 
 @contextmanager
-def running_stack(engine: Engine, folder: Path) -> Iterator[ComposeStack]:
-    """The stack, built, started and healthy; afterwards it is gone."""
+def running_stack(engine: Engine, folder: Path, comparisons: Mapping[str, Mapping[str, Any]]) -> Iterator[ComposeStack]:
+    """The stack with these comparisons and two tuning studies, built, started and healthy; afterwards it is gone."""
     stack = ComposeStack(engine, folder)
     with phase("images built"):
-        stack.build()
+        stack.build({**stack.tuning_studies(), **comparisons})
     try:
         with phase("stack up and healthy"):
             stack.compose("up", "--detach", "--wait", timeout_s=_UP_TIMEOUT_S)

@@ -24,6 +24,7 @@ FROM {BASE_IMAGE}
 RUN apt-get update -q && apt-get install -q -y --no-install-recommends python3 tini && ln -s python3 /usr/bin/python
 WORKDIR /app
 RUN mkdir tasks && printf 'import sys\\nexec(sys.argv[1])\\n' > tasks/tried.py
+RUN install -d -o 10001 -g 10001 -m 700 /scratch
 ENV PYTHONUNBUFFERED=1
 USER 10001:10001
 ENTRYPOINT ["tini", "-g", "--"]

@@ -57,9 +57,11 @@ def settings(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def no_container_is_left(steps_engine: Engine) -> Iterator[None]:
+def no_container_or_volume_is_left(steps_engine: Engine) -> Iterator[None]:
+    before = steps_engine.docker("volume", "ls", "--quiet").stdout
     yield
     assert containers(steps_engine) == []
+    assert steps_engine.docker("volume", "ls", "--quiet").stdout == before
 
 
 def execute(code: str, ti: TaskInstance | None = None, **options: Any) -> Any:
@@ -112,7 +114,7 @@ def written(folder):
         return True
     except OSError:
         return False
-facts["written"] = [folder for folder in ("/", "/app", "/var/tmp", "/tmp") if written(folder)]
+facts["written"] = [folder for folder in ("/", "/app", "/var/tmp", "/tmp", "/scratch") if written(folder)]
 facts["disks"] = [line.split()[1] for line in open("/proc/mounts") if line.startswith("/dev/")]
 def limit(*names):
     found = next(name for name in names if os.path.exists("/sys/fs/cgroup/" + name))
@@ -124,9 +126,38 @@ facts["processes"] = limit("pids.max", "pids/pids.max")
     )
     assert [int(found[name], 16) for name in ("CapEff", "CapPrm", "CapBnd")] == [0, 0, 0]
     assert (found["NoNewPrivs"], found["user"]) == ("1", 10001)
-    assert found["written"] == ["/tmp"]  # noqa: S108 (in the container)
-    assert set(found["disks"]) <= {"/etc/resolv.conf", "/etc/hostname", "/etc/hosts"}  # the engine's own
+    assert found["written"] == ["/tmp", "/scratch"]  # noqa: S108 (in the container)
+    assert set(found["disks"]) <= {"/scratch", "/etc/resolv.conf", "/etc/hostname", "/etc/hosts"}  # the engine's own
     assert (found["memory"], found["cpu"][0], found["processes"]) == ([str(256 << 20)], "50000", ["1024"])
+
+
+def test_a_step_reads_the_clusters_logins_and_cannot_change_them(
+    steps_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    volume, folder = "kafka-pareto-stand-in-logins", "/var/lib/kafka-pareto/client-configs"
+    write = f"echo security.protocol=SSL > {folder}/ours.properties"
+    steps_engine.docker("run", "--rm", "--volume", f"{volume}:{folder}", "--user", "0", IMAGE, "sh", "-c", write)
+    monkeypatch.setenv("KAFKA_PARETO_STEP_CLIENT_CONFIGS", volume)
+    try:
+        found = facts(
+            f"""
+import os
+facts = {{"text": open("{folder}/ours.properties").read()}}
+try:
+    os.remove("{folder}/ours.properties")
+except OSError as error:
+    facts["refused"] = error.strerror
+"""
+        )
+    finally:
+        steps_engine.docker("volume", "rm", volume)
+    assert found == {"text": "security.protocol=SSL\n", "refused": "Read-only file system"}
+
+
+def test_another_volume_than_that_of_the_logins_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_PARETO_STEP_CLIENT_CONFIGS", "kafka-pareto_postgres")
+    with pytest.raises(AirflowFailException, match="refused the step's container: a volume other than that of the"):
+        execute("")
 
 
 def test_a_step_sees_the_installations_settings_and_nothing_of_airflows(monkeypatch: pytest.MonkeyPatch) -> None:

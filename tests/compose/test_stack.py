@@ -7,13 +7,14 @@ import json
 import httpx
 import pytest
 
-from kafka_pareto.study.identifiers import TUNE_DAG_ID
+from kafka_pareto.study.identifiers import TUNE_DAG_ID, tune_dag_of
 from kafka_pareto.tracking.links import run_address
 from kafka_pareto.tracking.provision import ADMIN, EXPLORER_USER
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from kafka_pareto_embedded.airflow_api.connection import AirflowConnection, Login
 from kafka_pareto_embedded.errors import AirflowRefusedError
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
+from tests.compose.comparisons import STUDIES, compared
 from tests.compose.dashboards import unanswered
 from tests.compose.disturbed_campaign import CASE, Finished, manifest, run_disturbed
 from tests.compose.stack import ComposeStack
@@ -154,7 +155,19 @@ def test_the_stack_has_recovered_after_the_disturbances(stack: ComposeStack, fin
     wait_until("every service is healthy", lambda: {each["Health"] for each in stack.services()} == {"healthy"}, 60)
 
 
-@pytest.mark.long
+@pytest.mark.usefixtures("finished")  # until then, nothing else may load this machine
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_comparison_with_brokers_of_its_own_ends_well(stack: ComposeStack, study: str) -> None:
+    state, campaign = compared(stack, study)
+    assert state == "success"
+    measured = campaign.read_measurements(campaign.study.cases, [0])
+    assert measured
+    assert {each.configuration_id for each in measured if each.outcome == "valid"} == {
+        each.configuration_id for each in measured
+    }
+    assert campaign.store.tag(campaign.keys.report("report.html")) is not None
+
+
 def test_two_clusters_are_tuned_at_the_same_time_by_workers_of_their_own(stack: ComposeStack) -> None:
     own, second = tune_both(stack)
     assert (own.measure.queue, second.measure.queue) == ("default", "kafka_second")
@@ -168,6 +181,10 @@ def test_two_clusters_are_tuned_at_the_same_time_by_workers_of_their_own(stack: 
         assert one.measure.started_at < other.measure.ended_at
     assert own.fingerprint.system["brokers"] == ["kafka-1:9092", "kafka-2:9092", "kafka-3:9092"]
     assert second.fingerprint.system["brokers"] == ["kafka-second:9092"]
+    with stack.login("viewer") as airflow:
+        log = "\n".join(airflow.log(tune_dag_of("second"), second.run_id, second.measure))
+    assert "Running command" in log
+    assert stack.secured.password not in log
     for tuned in (own, second):
         prefix = tuned.campaign.keys.measurements(CASE)
         assert stored_ids(tuned.campaign, prefix) == planned_design(tuned.campaign, CASE)

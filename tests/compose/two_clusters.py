@@ -25,9 +25,11 @@ class Tuned:
     """The result of one of the two campaigns after measuring.
 
     Attributes:
+        run_id: Of its run in Airflow.
         measure: The measure task, as Airflow's API tells of it.
     """
 
+    run_id: str
     campaign: Campaign
     fingerprint: Fingerprint
     measure: TaskRun
@@ -75,4 +77,4 @@ def _measured(stack: ComposeStack, airflow: AirflowClient, study: str, run: Trig
     assert isinstance(manifest, dict)
     keys = CampaignKeys(study, str(manifest["campaign"]))
     campaign = Campaign.open(open_store(stack.settings()), keys.study, keys.campaign)
-    return Tuned(campaign, campaign.read_record(keys.fingerprint(CASE), Fingerprint), found[0])
+    return Tuned(run.run_id, campaign, campaign.read_record(keys.fingerprint(CASE), Fingerprint), found[0])

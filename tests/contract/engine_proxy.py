@@ -17,6 +17,9 @@ from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixe
 from kafka_pareto.brokers.ports import free_ports
 from tests.required import is_required
 
+LOGINS = "kafka-pareto-stand-in-logins"
+"""The volume of the clusters' logins."""
+
 CONFIGURATION = Path(__file__).parent.parent.parent / "include" / "containers" / "engine" / "haproxy.cfg"
 
 
@@ -51,7 +54,11 @@ def running_proxy(
         text = text.replace(changed, to)
     file = folder / "haproxy.cfg"
     file.write_text(text, encoding="utf-8")
-    environment = {"KAFKA_PARETO_STEP_IMAGE": image, "KAFKA_PARETO_STEP_NETWORK": network}
+    environment = {
+        "KAFKA_PARETO_STEP_IMAGE": image,
+        "KAFKA_PARETO_STEP_NETWORK": network,
+        "KAFKA_PARETO_STEP_CLIENT_CONFIGS": LOGINS,
+    }
     with proxy.log.open("wb") as log:
         argv = ["setpriv", "--pdeathsig", "KILL", "--", binary, "-db", "-f", str(file)]
         process = subprocess.Popen(argv, env=environment, stdout=log, stderr=log)

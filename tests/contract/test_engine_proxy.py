@@ -17,7 +17,7 @@ import yaml
 from kafka_pareto_airflow.steps.docker_step import container_body
 from kafka_pareto_airflow.steps.step_settings import StepSettings
 from tests.contract.engine_listener import Listener
-from tests.contract.engine_proxy import Proxy, running_proxy
+from tests.contract.engine_proxy import LOGINS, Proxy, running_proxy
 
 pytestmark = pytest.mark.servers
 
@@ -68,9 +68,9 @@ def received(connection: socket.socket) -> bytes:
     return b"".join(pieces)
 
 
-def agreed(arguments: list[str] | None = None) -> dict[str, Any]:
+def agreed(arguments: list[str] | None = None, logins: str = LOGINS) -> dict[str, Any]:
     """The requests of the Docker runner."""
-    settings = StepSettings(image=IMAGE, network=NETWORK, memory="3g", cpus=1.5)
+    settings = StepSettings(image=IMAGE, network=NETWORK, memory="3g", cpus=1.5, client_configs=logins)
     return container_body(settings, [*COMMAND, *(arguments or [])], ENVIRONMENT)
 
 
@@ -97,7 +97,7 @@ def test_compose_takes_a_step_for_an_orphan_of_the_stack() -> None:
         ("POST", f"/v1.52/containers/{NAME}/start"),
         ("POST", f"/v1.41/containers/{NAME}/wait"),
         ("POST", f"/v1.41/containers/{NAME}/stop"),
-        ("DELETE", f"/v1.41/containers/{NAME}?v=False&link=False&force=True"),
+        ("DELETE", f"/v1.41/containers/{NAME}?v=True&link=False&force=True"),
     ],
 )
 def test_requests_a_step_needs_pass(ask: Any, method: str, target: str) -> None:
@@ -136,6 +136,11 @@ def test_a_step_may_have_any_argument(ask: Any, argument: str) -> None:
     body = as_bytes(agreed([argument]))
     status, why, arrived = ask("POST", CREATE, body)
     assert (status, why, arrived) == (200, "OK", [("POST", CREATE, body)])
+
+
+def test_a_step_may_do_without_logins(ask: Any) -> None:
+    body = as_bytes(agreed(logins=""))
+    assert ask("POST", CREATE, body) == (200, "OK", [("POST", CREATE, body)])
 
 
 REFUSED_PATHS = [
@@ -265,15 +270,24 @@ def test_no_key_can_be_added_in_whatever_spelling(ask: Any, key: str, value: Any
         (["HostConfig", "ReadonlyRootfs"], False, "not the container that a step runs in"),
         (["HostConfig", "SecurityOpt"], ["apparmor=unconfined"], "not the container that a step runs in"),
         (["HostConfig", "Tmpfs"], {"/app": "rw"}, "not the container that a step runs in"),
+        (["HostConfig", "Mounts", 1, "Source"], "kafka-pareto_postgres", "a volume other than that of the logins"),
+        (["HostConfig", "Mounts", 1, "Source"], "/etc", "not the container that a step runs in"),
+        (["HostConfig", "Mounts", 1, "Type"], "bind", "not the container that a step runs in"),
+        (["HostConfig", "Mounts", 1, "ReadOnly"], False, "not the container that a step runs in"),
+        (["HostConfig", "Mounts", 1, "Target"], "/app", "not the container that a step runs in"),
+        (["HostConfig", "Mounts", 0, "Target"], "/app", "not the container that a step runs in"),
+        (["HostConfig", "Mounts", 0, "Source"], "kafka-pareto_postgres", "not the container that a step runs in"),
         (["HostConfig", "Memory"], -1, "not the container that a step runs in"),
         (["HostConfig", "Memory"], 0, "not the container that a step runs in"),  # as much as there is
         (["HostConfig", "NanoCpus"], 0, "not the container that a step runs in"),
     ],
 )
-def test_another_image_network_program_or_limit_is_refused(ask: Any, path: list[str], value: Any, why: str) -> None:
+def test_another_image_network_program_volume_or_limit_is_refused(
+    ask: Any, path: list[str | int], value: Any, why: str
+) -> None:
     body = deepcopy(agreed())
     *parents, last = path
-    place = body
+    place: Any = body
     for parent in parents:
         place = place[parent]
     place[last] = value

@@ -128,6 +128,16 @@ def test_settings_come_from_the_secret_and_none_is_in_the_pods_description(clust
     assert "s3cr3t" not in json.dumps(cluster.pod)
 
 
+def test_a_step_can_read_the_clusters_logins_from_a_secret_of_their_own(
+    cluster: ClusterOfOneEnd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KAFKA_PARETO_STEP_CLIENT_CONFIGS", "kafka-logins")
+    execute()
+    assert {"name": "client-configs", "secret": {"secretName": "kafka-logins"}} in cluster.pod["spec"]["volumes"]
+    mount = {"name": "client-configs", "mountPath": "/var/lib/kafka-pareto/client-configs", "readOnly": True}
+    assert mount in container(cluster.pod)["volumeMounts"]
+
+
 def test_a_pod_has_no_power_and_no_more_than_its_share(cluster: ClusterOfOneEnd) -> None:
     execute()
     spec = cluster.pod["spec"]
@@ -140,6 +150,7 @@ def test_a_pod_has_no_power_and_no_more_than_its_share(cluster: ClusterOfOneEnd)
     assert spec["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
     assert not spec.get("hostNetwork")
     assert all(set(volume) == {"name", "emptyDir"} for volume in spec["volumes"])
+    assert {"name": "scratch", "mountPath": "/scratch"} in container(cluster.pod)["volumeMounts"]
     share = {"memory": "3Gi", "cpu": "1.5"}
     assert container(cluster.pod)["resources"] == {"limits": share, "requests": share}
 

@@ -18,7 +18,13 @@ from docker.utils import parse_bytes
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto_airflow.steps.step import KILL_GRACE_S, Step
-from kafka_pareto_airflow.steps.step_settings import StepSettings, load_step_settings, settings_for_steps
+from kafka_pareto_airflow.steps.step_settings import (
+    CLIENT_CONFIGS,
+    SCRATCH,
+    StepSettings,
+    load_step_settings,
+    settings_for_steps,
+)
 
 # The engine's proxy lets Airflow change only containers with such names.
 NAME_PREFIX = "kafka-pareto-step-"
@@ -38,10 +44,10 @@ _MOST_PROCESSES = 1024
 class DockerStep(Step, DockerOperator):
     """Run a step with DockerOperator, using the image, network and limits from the environment.
 
-    Its container has no host mounts, no capabilities, and a read-only file system except for `/tmp`. It is removed
-    when the step ends or the task is stopped. Before a new try starts, the containers of earlier tries are stopped, so
-    a task never has two. Each try has its own container name, so a late earlier try cannot stop a newer container.
-    Images are never pulled.
+    Its container has no host mounts, no capabilities, and a read-only file system except for `/tmp` and a volume for
+    large files. Both are removed when the step ends or the task is stopped. Before a new try starts, the containers of
+    earlier tries are stopped, so a task never has two. Each try has its own container name, so a late earlier try
+    cannot stop a newer container. Images are never pulled.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -97,7 +103,7 @@ class DockerStep(Step, DockerOperator):
         """Stop the container, if any: terminate the step, then kill it, then remove the container."""
         with suppress(NotFound):
             self.cli.stop(name)
-            self.cli.remove_container(name, force=True)
+            self.cli.remove_container(name, v=True, force=True)
 
     def _lines_of_stdout(self, chunks: Iterable[tuple[bytes | None, bytes | None]]) -> Iterator[str]:
         """Yield complete lines of stdout as they arrive; log those of stderr and keep the last one.
@@ -140,6 +146,10 @@ def container_body(settings: StepSettings, command: list[str], environment: dict
         memory_bytes = int(parse_bytes(settings.memory))
     except Exception as error:
         raise BadInputError(f"KAFKA_PARETO_STEP_MEMORY: {settings.memory!r}: must be a size such as 3g") from error
+    mounts: list[dict[str, Any]] = [{"Type": "volume", "Target": SCRATCH}]
+    if settings.client_configs:
+        login = {"Type": "volume", "Target": CLIENT_CONFIGS, "Source": settings.client_configs, "ReadOnly": True}
+        mounts.append(login)
     return {
         "Image": settings.image,
         "Cmd": command,
@@ -154,6 +164,7 @@ def container_body(settings: StepSettings, command: list[str], environment: dict
             "PidsLimit": _MOST_PROCESSES,
             "ReadonlyRootfs": True,
             "Tmpfs": _TEMPORARY_FILES,
+            "Mounts": mounts,
             "CapDrop": ["ALL"],
             "SecurityOpt": ["no-new-privileges"],
         },

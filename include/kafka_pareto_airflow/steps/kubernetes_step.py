@@ -12,10 +12,10 @@ from kubernetes.client import models as k8s
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto_airflow.steps.step import Step
-from kafka_pareto_airflow.steps.step_settings import load_step_settings
+from kafka_pareto_airflow.steps.step_settings import CLIENT_CONFIGS, SCRATCH, load_step_settings
 
 _MANIFEST_FILE = "/airflow/xcom/return.json"  # read by the operator's sidecar
-_TEMPORARY_FILES = "temporary-files"
+_TEMPORARY_FILES, _SCRATCH, _CLIENT_CONFIGS = "temporary-files", "scratch", "client-configs"
 _NOBODY = 65534
 
 
@@ -52,8 +52,14 @@ class KubernetesStep(Step, KubernetesPodOperator):
             "container_security_context": _powerless(),
             "xcom_sidecar_container_security_context": _powerless(run_as_user=_NOBODY),
             # The JVM unpacks compression libraries there.
-            "volumes": [k8s.V1Volume(name=_TEMPORARY_FILES, empty_dir=k8s.V1EmptyDirVolumeSource(size_limit="512Mi"))],
-            "volume_mounts": [k8s.V1VolumeMount(name=_TEMPORARY_FILES, mount_path="/tmp")],  # noqa: S108
+            "volumes": [
+                k8s.V1Volume(name=_TEMPORARY_FILES, empty_dir=k8s.V1EmptyDirVolumeSource(size_limit="512Mi")),
+                k8s.V1Volume(name=_SCRATCH, empty_dir=k8s.V1EmptyDirVolumeSource()),
+            ],
+            "volume_mounts": [
+                k8s.V1VolumeMount(name=_TEMPORARY_FILES, mount_path="/tmp"),  # noqa: S108
+                k8s.V1VolumeMount(name=_SCRATCH, mount_path=SCRATCH),
+            ],
         }
         super().__init__(**{**kwargs, **fixed})
 
@@ -80,6 +86,11 @@ class KubernetesStep(Step, KubernetesPodOperator):
         # The entry point's arguments. Kubernetes replaces `$(NAME)` with the pod's settings, including secrets.
         self.arguments = [each.replace("$", "$$") for each in (*command, f"--manifest={_MANIFEST_FILE}")]
         self.env_from = [k8s.V1EnvFromSource(secret_ref=k8s.V1SecretEnvSource(name=settings.secret))]
+        if settings.client_configs:
+            login = k8s.V1SecretVolumeSource(secret_name=settings.client_configs)
+            mount = k8s.V1VolumeMount(name=_CLIENT_CONFIGS, mount_path=CLIENT_CONFIGS, read_only=True)
+            self.volumes.append(k8s.V1Volume(name=_CLIENT_CONFIGS, secret=login))
+            self.volume_mounts.append(mount)
         self.container_resources = k8s.V1ResourceRequirements(requests=share, limits=share)
 
     def _ended(self) -> k8s.V1ContainerStateTerminated | None:

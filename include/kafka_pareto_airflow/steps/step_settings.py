@@ -9,9 +9,15 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from kafka_pareto.errors import BadInputError
 
+CLIENT_CONFIGS = "/var/lib/kafka-pareto/client-configs"
+SCRATCH = "/scratch"
+"""The folders of the steps' image for clusters' logins, and for temporary files of any size."""
+
 _PREFIX = "KAFKA_PARETO_STEP_"
 _OF_AIRFLOW = frozenset({"KAFKA_PARETO_RUNNER", "KAFKA_PARETO_PROJECT_ROOT", "KAFKA_PARETO_NOTIFY"})
-_OF_THE_IMAGE = frozenset(f"KAFKA_PARETO_{name}" for name in ("JAVA", "KAFKA_JARS", "CLIENT_CONFIGS", "STUDIES"))
+_OF_THE_IMAGE = frozenset(
+    f"KAFKA_PARETO_{name}" for name in ("JAVA", "KAFKA_JARS", "CLIENT_CONFIGS", "STUDIES", "LOG_PIPELINE")
+)
 
 
 class StepSettings(BaseSettings):
@@ -23,6 +29,9 @@ class StepSettings(BaseSettings):
     memory: str = Field(min_length=1, description="memory limit of a step in the engine's notation: 3g or 3Gi")
     cpus: float = Field(gt=0, description="CPU limit of a step")
     network: str = Field(default="", description="Docker: full name of the network of the brokers and the store")
+    client_configs: str = Field(
+        default="", description="name of the volume (Docker) or Secret (Kubernetes) with clusters' client.properties"
+    )
     secret: str = Field(default="", description="Kubernetes: name of the Secret with the KAFKA_PARETO_ settings")
 
 

@@ -20,8 +20,8 @@ from kafka_pareto.study.faults import CHANGING_THE_CLUSTER, NO_FAULT
 from kafka_pareto.study.study import Study
 
 _GIB = 1 << 30
-# Measured on two slow cores with brokers that had run for minutes: with one replica in the part `paced` of `topologies`,
-# 2026-11-25; with three in the part `compression` of `topologies_rates`, 2026-11-30.
+# Measured on two slow cores with brokers that had run for minutes: with one replica in the part `paced` of
+# `topologies`, 2026-11-25; with three in the part `compression` of `topologies_rates`, 2026-11-30.
 _ORDERS_S = 1_500.0
 _PROBES_OF_A_CAPACITY = 9
 _AROUND_A_PROBE_S = 3.0

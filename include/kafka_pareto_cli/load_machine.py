@@ -9,11 +9,12 @@ from typing import NoReturn
 from kafka_pareto.drivers.common.cluster_access import require_login
 from kafka_pareto.drivers.producer.load_machine_process import LoadMachineProcess
 from kafka_pareto.drivers.producer.load_machines import create_key
-from kafka_pareto.errors import LoadStartError
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.requests import LoadMachineRequest
 from kafka_pareto_embedded.bootstrap.preflight import find_java
 from kafka_pareto_embedded.terminal.reply import Reply
+
+_HOUR_S = 3600
 
 
 def create_credentials(file: Path) -> Reply:
@@ -46,5 +47,5 @@ def serve(request: LoadMachineRequest, settings: Settings) -> NoReturn:
         request.kafka, request.kafka_config, request.listen, credentials, request.heap_mib, settings
     ) as machine:
         print(f"Listening on {machine.address}; loads go to {request.kafka}. Press Ctrl-C to stop.", flush=True)
-        code = machine.wait()
-    raise LoadStartError(f"the load machine's JVM ended with exit code {code}; its last lines name the reason")
+        while True:
+            machine.wait(_HOUR_S)

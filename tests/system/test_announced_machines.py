@@ -22,6 +22,7 @@ from kafka_pareto.exit_codes import EXIT_BAD_INPUT
 from kafka_pareto.settings import Settings
 from tests.system.broker_fixtures import RunningBrokers
 from tests.system.steps import StepRunner
+from tests.system.test_load_machines import write_study
 
 pytestmark = [pytest.mark.brokers, pytest.mark.studies]
 
@@ -38,25 +39,7 @@ def steps(tmp_path: Path, single_broker: RunningBrokers) -> StepRunner:
         "KAFKA_PARETO_LOAD_MACHINES": "airflow",
         "KAFKA_PARETO_LOAD_CREDENTIALS": str(tmp_path / "load.pem"),
     }
-    made.write_study(
-        "together",
-        base="steady",
-        record_sizes_bytes=[int(CASE)],
-        workload={"replication_factor": 1, "min_insync_replicas": 1, "topic_partitions": 3, "producers": 2},
-        factors={"buffer.memory": {"type": "integer", "levels": [33554432]}},
-        advice=False,
-        design={"configurations": 1},
-        protocol={
-            "jvm": "warm",
-            "load_machines": 2,
-            "noise_repetitions": 0,
-            "seconds": 0.5,
-            "warmup_seconds": 0.2,
-            "paced": {"rate_fraction": 0.5, "warmup_seconds": 0.2, "seconds": 1.0},
-            "throughput_limit_mib_s": 2.0,
-            "max_attempts": 9,  # machines that share two cores with a broker start late now and then
-        },
-    )
+    write_study(made)
     made.manifest("design", "together")
     return made
 

@@ -79,6 +79,29 @@ def two_machines(single_broker: RunningBrokers, credentials: Path) -> Iterator[l
         yield [first, second]
 
 
+def write_study(steps: StepRunner) -> None:
+    """The study `together`: one configuration at 1,024 B, sent by two machines."""
+    steps.write_study(
+        "together",
+        base="steady",
+        record_sizes_bytes=[1024],
+        workload={"replication_factor": 1, "min_insync_replicas": 1, "topic_partitions": 3, "producers": 2},
+        factors={"buffer.memory": {"type": "integer", "levels": [33554432]}},
+        advice=False,
+        design={"configurations": 1},
+        protocol={
+            "jvm": "warm",
+            "load_machines": 2,
+            "noise_repetitions": 0,
+            "seconds": 0.5,
+            "warmup_seconds": 0.2,
+            "paced": {"rate_fraction": 0.5, "warmup_seconds": 0.2, "seconds": 1.0},
+            "throughput_limit_mib_s": 2.0,
+            "max_attempts": 9,  # machines that share two cores with a broker start late now and then
+        },
+    )
+
+
 def generator_on(brokers: RunningBrokers, machines: LoadMachines, cluster_id: str = "") -> LoadGenerator:
     return LoadGenerator(
         brokers.bootstrap_servers,
@@ -329,25 +352,7 @@ def test_a_study_is_sized_and_measured_by_its_load_machines(
         "KAFKA_PARETO_LOAD_MACHINES": ",".join(each.address for each in two_machines),
         "KAFKA_PARETO_LOAD_CREDENTIALS": str(credentials),
     }
-    steps.write_study(
-        "together",
-        base="steady",
-        record_sizes_bytes=[1024],
-        workload={"replication_factor": 1, "min_insync_replicas": 1, "topic_partitions": 3, "producers": 2},
-        factors={"buffer.memory": {"type": "integer", "levels": [33554432]}},
-        advice=False,
-        design={"configurations": 1},
-        protocol={
-            "jvm": "warm",
-            "load_machines": 2,
-            "noise_repetitions": 0,
-            "seconds": 0.5,
-            "warmup_seconds": 0.2,
-            "paced": {"rate_fraction": 0.5, "warmup_seconds": 0.2, "seconds": 1.0},
-            "throughput_limit_mib_s": 2.0,
-            "max_attempts": 9,  # machines that share two cores with a broker start late now and then
-        },
-    )
+    write_study(steps)
     steps.manifest("design", "together")
     measured = steps.manifest("measure", "together", "--case", "1024", timeout_s=500)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from kafka_pareto.brokers.processes import Opened, tied
@@ -70,9 +70,7 @@ class LoadMachineProcess(Opened):
         opened.callback(self._end)
         self.address = self._process.stdout.readline().strip() if self._process.stdout else ""
         if not self.address:
-            raise LoadStartError(
-                f"the load machine's JVM ended with exit code {self._process.wait()}; its last lines name the reason"
-            )
+            raise _ended(self._process.wait())
 
     def _end(self) -> None:
         self._process.kill()
@@ -80,9 +78,15 @@ class LoadMachineProcess(Opened):
         if self._process.stdout is not None:
             self._process.stdout.close()
 
-    def wait(self, timeout_s: float | None = None) -> int | None:
-        """Wait until it ends, and return its exit code; None if it still runs after this time."""
-        try:
-            return self._process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            return None
+    def wait(self, seconds: float) -> None:
+        """Wait for this time while it runs.
+
+        Raises:
+            LoadStartError: If its JVM ends.
+        """
+        with suppress(subprocess.TimeoutExpired):
+            raise _ended(self._process.wait(seconds))
+
+
+def _ended(exit_code: int) -> LoadStartError:
+    return LoadStartError(f"the load machine's JVM ended with exit code {exit_code}; its last lines name the reason")

@@ -14,7 +14,8 @@ from pathlib import Path
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.storage.private_file import write_private
 from kafka_pareto.study.identifiers import TUNE_DAG_ID, pool_of
-from kafka_pareto_embedded.airflow_api.administrator import administrator, has_dag, is_healthy
+from kafka_pareto_embedded.airflow_api.administrator import administrator, is_healthy
+from kafka_pareto_embedded.airflow_api.client import PAGE, AirflowClient
 from kafka_pareto_embedded.bootstrap.ports import Ports
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from kafka_pareto_embedded.programs.preparation import migrate_database
@@ -45,9 +46,16 @@ def running_airflow(state: Path, step_environment: dict[str, str]) -> Iterator[S
         )
         with administrator(stack) as airflow:
             airflow.create_pool(pool_of(""))
-            wait_until("Airflow has loaded the DAG", lambda: has_dag(airflow, TUNE_DAG_ID), 60, f"see {stack.logs}")
+            dags = Path(environment["AIRFLOW__CORE__DAGS_FOLDER"])
+            wait_until("Airflow has loaded every DAG", lambda: _has_loaded(dags, airflow), 120, f"see {stack.logs}")
             airflow.set_paused(TUNE_DAG_ID, False)
         yield stack
+
+
+def _has_loaded(dags: Path, airflow: AirflowClient) -> bool:
+    """Whether each file of the folder has a DAG in Airflow, which parses the files one after another."""
+    loaded = {dag["relative_fileloc"] for dag in airflow.ask("GET", "dags", query={"limit": PAGE})["dags"]}
+    return loaded >= {file.name for file in dags.glob("*.py")}
 
 
 @contextmanager

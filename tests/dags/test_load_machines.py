@@ -49,7 +49,6 @@ class Sessions:
 
 @pytest.fixture
 def sessions(airflow: Served) -> Sessions:
-    soon("Airflow has loaded both DAGs", lambda: all(airflow.client.dag(each) for each in (DAG, MACHINES)))
     return Sessions(airflow)
 
 

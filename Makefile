@@ -7,7 +7,7 @@ ifndef INSTALLING
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: help run rollback retune active in-force ingest remove-topics doctor audit sizing up down status backup restore clean env docs pictures test test-fast test-studies test-compose test-long benchmark benchmark-runs benchmark-cluster lint advisories sbom mutants setup lock log-pipeline preflight preflight-start preflight-run preflight-tests setup-tests
+.PHONY: help run rollback retune active in-force ingest remove-topics doctor audit sizing up down status backup restore clean env docs pictures test test-fast test-studies test-compose test-kubernetes test-long benchmark benchmark-runs benchmark-cluster lint advisories sbom mutants setup lock log-pipeline preflight preflight-start preflight-run preflight-tests setup-tests
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -117,8 +117,11 @@ test-studies: log-pipeline $(BROWSER) $(STAMPS)/registry ## test whole studies, 
 	CGO_ENABLED=0 GOTOOLCHAIN=auto go -C $(LOG_PIPELINE)/collector test ./...
 	$(PYTHON) -m pytest tests/stack tests/system tests/contract tests/dags tests/browser tests/simulations tests/tasks -m 'studies and not long' -n 2 --dist loadscope --no-loadscope-reorder
 
-test-compose: log-pipeline ## test the stack in containers, on an engine that the tests start (root, Debian)
+test-compose: log-pipeline $(STAMPS)/hyperkube ## test the stack in containers and pods, on an engine that the tests start (root, Debian)
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose -m compose
+
+test-kubernetes: setup $(STAMPS)/hyperkube ## run only the tests of test-compose that are on Kubernetes
+	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose/kubernetes -m compose
 
 test-long: log-pipeline ## run the long scenarios, not part of CI: before a release (root, Debian)
 	$(PYTHON) -m pytest -m long
@@ -319,19 +322,23 @@ $(STAMPS)/aggregator: $(LOG_PIPELINE)/aggregator/pom.xml $(shell find $(LOG_PIPE
 	@rm -rf $@ '$(TOOLS)/log-pipeline/aggregator' '$(TOOLS)/log-pipeline/aggregator-build'
 	$(call MAVEN_PACKAGE,$(LOG_PIPELINE)/aggregator/pom.xml,-Dmaven.test.skip=true -DstateDir='$(TOOLS)/log-pipeline')
 
-# Build the Go program in the folder with the target's name; $(1) is its name in messages.
+# Build the Go program in the folder with the target's name; $(1) is its name in messages, $(2) the folder above it,
+# $(3) its place in the state folder.
 define GO_PROGRAM
-	@echo 'Building $(1) from source (up to 3 minutes) …'
+	@echo 'Building $(1) from source (a few minutes) …'
 	@mkdir -p $(STAMPS)
-	@rm -f $@ '$(TOOLS)/log-pipeline/$(@F)'
-	@CGO_ENABLED=0 GOTOOLCHAIN=auto go -C $(LOG_PIPELINE)/$(@F) build -trimpath -buildvcs=false -ldflags='-s -w' \
-	  -o '$(TOOLS)/log-pipeline/$(@F)' . > '$(STAMPS)/$(@F).log' 2>&1 || \
+	@rm -f $@ '$(TOOLS)/$(3)/$(@F)'
+	@CGO_ENABLED=0 GOTOOLCHAIN=auto go -C $(2)/$(@F) build -trimpath -buildvcs=false -ldflags='-s -w' \
+	  -o '$(TOOLS)/$(3)/$(@F)' . > '$(STAMPS)/$(@F).log' 2>&1 || \
 	  { tail -5 '$(STAMPS)/$(@F).log'; echo 'error: building $(1) failed; check the network and GOPROXY (it needs Go 1.21 or newer), then run make again' >&2; exit 1; }
 	@touch $@
 endef
 
 $(STAMPS)/filebeat: $(wildcard $(LOG_PIPELINE)/filebeat/*) | preflight
-	$(call GO_PROGRAM,Filebeat)
+	$(call GO_PROGRAM,Filebeat,$(LOG_PIPELINE),log-pipeline)
 
 $(STAMPS)/collector: $(filter-out %_test.go,$(wildcard $(LOG_PIPELINE)/collector/*)) | preflight
-	$(call GO_PROGRAM,the OpenTelemetry Collector)
+	$(call GO_PROGRAM,the OpenTelemetry Collector,$(LOG_PIPELINE),log-pipeline)
+
+$(STAMPS)/hyperkube: $(wildcard tests/compose/kubernetes/hyperkube/*) | preflight
+	$(call GO_PROGRAM,Kubernetes for the tests,tests/compose/kubernetes,kubernetes)

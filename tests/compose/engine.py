@@ -90,7 +90,7 @@ def why_not() -> str:
     reason = namespaces.why_not()
     if reason:
         return reason
-    missing = [program for program in _PROGRAMS if shutil.which(program, path=_path()) is None]
+    missing = [program for program in _PROGRAMS if shutil.which(program, path=program_path()) is None]
     if missing:
         return f"missing: {', '.join(missing)} (apt-get install docker.io iptables debootstrap)"
     if not namespaces.is_inside():
@@ -120,7 +120,7 @@ def _daemon(engine: Engine) -> Iterator[None]:
     command += ["--pidfile", str(folder / "dockerd.pid"), "--host", f"unix://{engine.socket}", "--mtu", "1400"]
     with (folder / "dockerd.log").open("wb") as log:
         daemon = subprocess.Popen(
-            command, env={**os.environ, "PATH": _path()}, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            command, env={**os.environ, "PATH": program_path()}, stdin=subprocess.DEVNULL, stdout=log, stderr=log
         )
     try:
         _wait_until_ready(engine, daemon)
@@ -196,7 +196,7 @@ def _run(*command: str, cwd: Path) -> None:
         command,
         cwd=cwd,
         stdin=subprocess.DEVNULL,
-        env={**os.environ, "PATH": _path(), "DEBIAN_FRONTEND": "noninteractive"},
+        env={**os.environ, "PATH": program_path(), "DEBIAN_FRONTEND": "noninteractive"},
         capture_output=True,
         text=True,
         timeout=300,
@@ -205,7 +205,8 @@ def _run(*command: str, cwd: Path) -> None:
     assert done.returncode == 0, f"{' '.join(command)}: {done.stdout[-1000:]}{done.stderr[-1000:]}"
 
 
-def _path() -> str:
+def program_path() -> str:
+    """The folders of programs, including those of servers."""
     return f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
 
 

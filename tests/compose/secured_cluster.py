@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import yaml
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from kafka_pareto.kafka.properties_file import properties_lines
+from tests.compose.certificates import key_and_certificate
 
 CLIENT_CONFIG = "second.properties"
 HOST, USER = "kafka-second", "tuner"
@@ -31,7 +27,7 @@ class SecuredCluster:
 
 def secured_cluster(folder: Path) -> SecuredCluster:
     """Writes the Compose file `secured.yaml`, and the broker's properties that it mounts."""
-    key, certificate = _key_and_certificate()
+    key, certificate = key_and_certificate(HOST)
     password = secrets.token_hex(16)
     login = f'{_LOGIN} username="{USER}" password="{password}"'
     trust = {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": certificate}
@@ -61,21 +57,3 @@ def secured_cluster(folder: Path) -> SecuredCluster:
     service = {"volumes": [f"{properties}:/opt/kafka/broker.properties:ro"], "healthcheck": health}
     (folder / "secured.yaml").write_text(yaml.safe_dump({"services": {HOST: service}}), encoding="utf-8")
     return SecuredCluster(password, properties_lines(client))
-
-
-def _key_and_certificate() -> tuple[str, str]:
-    """The broker's key and its certificate, in PEM."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder(issuer_name=name, subject_name=name, public_key=key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    pem, pkcs8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
-    written = key.private_bytes(pem, pkcs8, serialization.NoEncryption())
-    return written.decode(), certificate.public_bytes(pem).decode()

@@ -74,26 +74,32 @@ class ComposeStack:
 
     def build(self, studies: Mapping[str, Mapping[str, Any]]) -> None:
         """Builds every image, with these studies; those that others are built on go first."""
-        self._import_folder(TOOLS / "kafka", ["jars", "agent"], "opt/kafka", _JARS_IMAGE)
-        built = TOOLS / "bin" / "minio"
-        minio = built if built.exists() else Path(shutil.which("minio") or built)
-        self._import_folder(minio.parent, [minio.name], "opt", _SERVER_IMAGE)
-        self.compose(
-            "build",
-            "python",
-            "kafka-1",
-            "minio",
-            "postgres",
-            "engine",
-            "prometheus",
-            "redis",
-            timeout_s=_BUILD_TIMEOUT_S,
-        )
+        self._build_base("engine", "prometheus", "redis")
         self.compose("build", timeout_s=_BUILD_TIMEOUT_S)
         self._add_studies(studies)
         programs = ["aggregator", "collector", "filebeat", "spark-jars"]
         self._import_folder(TOOLS / "log-pipeline", programs, "opt/log-pipeline", _LOG_PIPELINE_IMAGE)
         self.compose("--profile", "log-pipeline", "build", _STEPS, timeout_s=_BUILD_TIMEOUT_S)
+
+    def build_services(self, studies: Mapping[str, Mapping[str, Any]]) -> None:
+        """Builds the images of brokers, store, MLflow, Postgres, Airflow and steps, with these studies."""
+        self._build_base()
+        self.compose("build", "airflow-prepare", "mlflow", "steps", timeout_s=_BUILD_TIMEOUT_S)
+        self._add_studies(studies)
+
+    def start_services(self) -> None:
+        """Starts brokers, store, MLflow and Postgres, prepared, without Airflow."""
+        servers = ["kafka-1", "kafka-2", "kafka-3", "mlflow"]
+        self.compose("up", "--detach", "--wait", *servers, timeout_s=_UP_TIMEOUT_S)
+        self.compose("run", "--rm", "--no-TTY", "mlflow-prepare")
+
+    def _build_base(self, *more: str) -> None:
+        """Builds the base images, then those of these services."""
+        self._import_folder(TOOLS / "kafka", ["jars", "agent"], "opt/kafka", _JARS_IMAGE)
+        built = TOOLS / "bin" / "minio"
+        minio = built if built.exists() else Path(shutil.which("minio") or built)
+        self._import_folder(minio.parent, [minio.name], "opt", _SERVER_IMAGE)
+        self.compose("build", "python", "kafka-1", "minio", "postgres", *more, timeout_s=_BUILD_TIMEOUT_S)
 
     def _add_studies(self, studies: Mapping[str, Mapping[str, Any]]) -> None:
         """Adds these studies to those of the images of Airflow and of the steps."""

@@ -41,9 +41,8 @@ def running_airflow(state: Path, step_environment: dict[str, str]) -> Iterator[S
         common = airflow_environment(stack)
         environment = {**common, **clean_up_environment(common), **_HASTE, **step_environment}
         started.enter_context(_running(stack, environment))
-        wait_until(
-            "Airflow answers", lambda: is_healthy(stack, ("scheduler", "dag_processor")), 90, f"see {stack.logs}"
-        )
+        parts = ("scheduler", "dag_processor")
+        wait_until("Airflow answers", lambda: is_healthy(stack.airflow_url, parts), 90, f"see {stack.logs}")
         with administrator(stack) as airflow:
             airflow.create_pool(pool_of(""))
             dags = Path(environment["AIRFLOW__CORE__DAGS_FOLDER"])

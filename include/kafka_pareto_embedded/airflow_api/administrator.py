@@ -16,9 +16,9 @@ def administrator(stack: Stack) -> AirflowClient:
     return AirflowClient(AirflowConnection(stack.airflow_url, account))
 
 
-def is_healthy(stack: Stack, parts: tuple[str, ...] = PARTS) -> bool:
-    """Return whether the API server answers and these parts have a fresh heartbeat. Does not retry."""
-    with AirflowClient(AirflowConnection(stack.airflow_url, login=None, retry_for_s=0)) as client:
+def is_healthy(url: str, parts: tuple[str, ...] = PARTS) -> bool:
+    """Return whether the API server at this address answers and these parts have a fresh heartbeat. Does not retry."""
+    with AirflowClient(AirflowConnection(url, login=None, retry_for_s=0)) as client:
         try:
             return client.health().is_good(parts)
         except (StackError, ValueError):

@@ -31,7 +31,7 @@ def answers_everywhere(stack: Stack) -> bool:
         all(_listens(port) for port in stack.ports.kafka)
         and _answers(_minio_health(stack))
         and _answers(_mlflow_health(stack))
-        and is_healthy(stack)
+        and is_healthy(stack.airflow_url)
     )
 
 
@@ -69,7 +69,7 @@ def wait_for_brokers(stack: Stack, supervisor: Supervisor) -> None:
 def wait_for_airflow(stack: Stack, supervisor: Supervisor) -> None:
     """Wait until all parts of Airflow are healthy, its pools exist, and the DAG is loaded and unpaused."""
     names = [process.name for process in supervisor.processes() if process.group == "airflow"]
-    _wait(stack, supervisor, names, "every part of Airflow is healthy", lambda: is_healthy(stack))
+    _wait(stack, supervisor, names, "every part of Airflow is healthy", lambda: is_healthy(stack.airflow_url))
     _check_owner(supervisor, "airflow-api-server", stack.ports.airflow)
     with administrator(stack) as airflow:
         for name in dict.fromkeys(["", *cluster_names(study_files(stack)).values()]):

@@ -1,0 +1,41 @@
+"""The cluster with Airflow in it, shared by the package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.compose.engine import Engine
+from tests.compose.kubernetes.airflow import PodAirflow, airflow_in_pods, pods_study
+from tests.compose.kubernetes.cluster import kubernetes_cluster
+from tests.compose.kubernetes.programs import why_not
+from tests.compose.phases import phase
+from tests.compose.stack import ComposeStack
+from tests.required import is_required
+
+
+@pytest.fixture(scope="package")
+def airflow(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PodAirflow]:
+    """Airflow in a cluster of these tests' own."""
+    reason = why_not()
+    if reason and is_required():
+        pytest.fail(f"Kubernetes cannot be tested: {reason}")
+    if reason:
+        pytest.skip(reason)
+    services = ComposeStack(engine, tmp_path_factory.mktemp("services"))
+    with phase("kubernetes: images built"):
+        services.build_services({"pods": pods_study(services)})
+    try:
+        with phase("kubernetes: brokers, store, MLflow and Postgres healthy"):
+            services.start_services()
+        starting = phase("kubernetes: cluster ready")
+        starting.__enter__()
+        with kubernetes_cluster(tmp_path_factory.mktemp("kubernetes"), engine) as cluster:
+            starting.__exit__(None, None, None)
+            with phase("kubernetes: images copied"):
+                cluster.import_images(engine, ["kafka-pareto/airflow:local", "kafka-pareto/steps:local"])
+            with airflow_in_pods(cluster, services) as started:
+                yield started
+    finally:
+        services.down()

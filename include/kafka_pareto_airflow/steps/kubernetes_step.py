@@ -11,7 +11,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from kubernetes.client import models as k8s
 
 from kafka_pareto.errors import BadInputError
-from kafka_pareto_airflow.steps.step import Step
+from kafka_pareto_airflow.steps.step import KILL_GRACE_S, Step
 from kafka_pareto_airflow.steps.step_settings import CLIENT_CONFIGS, SCRATCH, load_step_settings
 
 _MANIFEST_FILE = "/airflow/xcom/return.json"  # read by the operator's sidecar
@@ -42,6 +42,7 @@ class KubernetesStep(Step, KubernetesPodOperator):
             "do_xcom_push": True,
             "deferrable": False,
             "startup_timeout_seconds": 600,  # a node without the image pulls it
+            "termination_grace_period": KILL_GRACE_S,  # the XCom sidecar ignores TERM
             "container_name_log_prefix_enabled": False,
             "log_pod_spec_on_failure": False,
             "termination_message_policy": "FallbackToLogsOnError",

@@ -20,6 +20,7 @@ from tests.compose.phases import phase
 from tests.compose.stack import ROOT, ComposeStack
 
 _READY_WITHIN_S = 420.0
+_STEP_PODS = "kafka-pareto-step-"
 # What the chart's user provides, with its ports; each keeps its container's name.
 _CONTAINERS = {"kafka-1": 9092, "kafka-2": 9092, "kafka-3": 9092, "minio": 9000, "mlflow": 5000, "postgres": 5432}
 
@@ -44,10 +45,16 @@ class PodAirflow:
         known = self.services.variables.items()
         return [name for name, value in known if name.startswith(("S3_", "MLFLOW_")) and value in text]
 
+    def pods_of(self, step: str) -> list[str]:
+        """The names of all pods of this step that the cluster has placed on its node."""
+        events = self.cluster.core.list_namespaced_event(NAMESPACE, field_selector="reason=Scheduled").items
+        names = [event.involved_object.name for event in events]
+        return [name for name in names if name.startswith(f"{_STEP_PODS}{step}-")]
+
     def step_pods(self) -> list[client.V1Pod]:
         """The pods of steps, whatever their state."""
         listed = self.cluster.core.list_namespaced_pod(NAMESPACE).items
-        return [pod for pod in listed if pod.metadata.name.startswith("kafka-pareto-step-")]
+        return [pod for pod in listed if pod.metadata.name.startswith(_STEP_PODS)]
 
 
 @contextmanager
@@ -66,12 +73,6 @@ def airflow_in_pods(cluster: KubernetesCluster, services: ComposeStack) -> Itera
             "every part of Airflow is healthy", lambda: is_healthy(url), _READY_WITHIN_S, _logs(cluster), poll_s=1
         )
     yield PodAirflow(cluster, services, url)
-
-
-def pods_study(services: ComposeStack) -> dict[str, Any]:
-    """A short study with the consent that an existing cluster needs."""
-    cluster = {"ceiling_mib_s": 200, "ceiling_gib": 20, "consent": True}
-    return services.tuning_studies()["short"] | {"name": "pods", "cluster": cluster}
 
 
 def _values() -> dict[str, Any]:

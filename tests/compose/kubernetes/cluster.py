@@ -97,6 +97,7 @@ def kubernetes_cluster(folder: Path, engine: Engine) -> Iterator[KubernetesClust
         cluster.import_images(engine, [_PAUSE_IMAGE])
         for name, arguments in node.clients().items():
             programs.start(name, arguments)
+        undo.callback(programs.stop, "kubelet")  # it would start killed containers again
         for direction in ("--source", "--destination"):
             rule = ["DOCKER-USER", direction, _POD_NETWORK, "--jump", "ACCEPT"]
             run("iptables", "--insert", *rule)

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from tests.compose.engine import Engine
-from tests.compose.kubernetes.airflow import PodAirflow, airflow_in_pods, pods_study
+from tests.compose.kubernetes.airflow import PodAirflow, airflow_in_pods
 from tests.compose.kubernetes.cluster import kubernetes_cluster
 from tests.compose.kubernetes.programs import why_not
 from tests.compose.phases import phase
 from tests.compose.stack import ComposeStack
 from tests.required import is_required
+
+STUDY = "short"
 
 
 @pytest.fixture(scope="package")
@@ -25,7 +27,7 @@ def airflow(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         pytest.skip(reason)
     services = ComposeStack(engine, tmp_path_factory.mktemp("services"))
     with phase("kubernetes: images built"):
-        services.build_services({"pods": pods_study(services)})
+        services.build_services({STUDY: services.tuning_studies()[STUDY]})
     try:
         with phase("kubernetes: brokers, store, MLflow and Postgres healthy"):
             services.start_services()

@@ -56,6 +56,10 @@ class Programs:
                 stderr=log,
             )
 
+    def stop(self, name: str) -> None:
+        """Ends one before the others."""
+        end_process(self._started.pop(name), _STOP_TIMEOUT_S)
+
     def require_running(self) -> None:
         """Raises AssertionError with the last lines of the log of one that has ended."""
         for name, process in self._started.items():

@@ -57,8 +57,7 @@ class PodAirflow:
         return [pod for pod in listed if pod.metadata.name.startswith(_STEP_PODS)]
 
 
-@contextmanager
-def airflow_in_pods(cluster: KubernetesCluster, services: ComposeStack) -> Iterator[PodAirflow]:
+def start_airflow(cluster: KubernetesCluster, services: ComposeStack) -> PodAirflow:
     """Prepares and starts Airflow, and waits until all of it is healthy."""
     values = _values()
     with phase("kubernetes: Airflow prepared"):
@@ -69,10 +68,9 @@ def airflow_in_pods(cluster: KubernetesCluster, services: ComposeStack) -> Itera
         _create(cluster, servers(values))
         address = cluster.core.read_namespaced_service(API_SERVER, NAMESPACE).spec.cluster_ip
         url = f"http://{address}:{API_PORT}"
-        wait_until(
-            "every part of Airflow is healthy", lambda: is_healthy(url), _READY_WITHIN_S, _logs(cluster), poll_s=1
-        )
-    yield PodAirflow(cluster, services, url)
+        what = "every part of Airflow is healthy"
+        wait_until(what, lambda: is_healthy(url), _READY_WITHIN_S, _logs(cluster), poll_s=1)
+    return PodAirflow(cluster, services, url)
 
 
 def _values() -> dict[str, Any]:
@@ -119,12 +117,8 @@ def _services(stack: ComposeStack) -> Iterator[dict[str, Any]]:
         networks = stack.container(name)["NetworkSettings"]["Networks"].values()
         address = next(each["IPAddress"] for each in networks if each["IPAddress"])
         ports = [{"port": port, "protocol": "TCP"}]
-        yield {
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": _metadata(name),
-            "spec": {"clusterIP": "None", "ports": ports},
-        }
+        spec = {"clusterIP": "None", "ports": ports}
+        yield {"apiVersion": "v1", "kind": "Service", "metadata": _metadata(name), "spec": spec}
         yield {
             "apiVersion": "discovery.k8s.io/v1",
             "kind": "EndpointSlice",

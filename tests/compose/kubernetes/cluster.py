@@ -27,6 +27,7 @@ from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.compose.certificates import key_and_certificate
 from tests.compose.engine import BASE_IMAGE, Engine
 from tests.compose.kubernetes.programs import NETWORK_PLUGINS, Programs, run
+from tests.compose.phases import phase
 
 _NODE, _DOMAIN = "node", "cluster.local"
 _POD_NETWORK, _SERVICE_NETWORK, _BRIDGE = "10.88.0.0/16", "10.96.0.0/16", "pods0"
@@ -38,8 +39,10 @@ _PAUSE_IMAGE = "kafka-pareto/pause:test"
 # The pause container only keeps its pod's namespaces open.
 _PAUSE_DOCKERFILE = f'FROM {BASE_IMAGE}\nCMD ["sleep", "infinity"]\n'
 # The kubelet sets these for the whole machine.
-_SYSCTLS = ("vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops")
-_KEY_SYSCTLS = ("kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes")
+_SYSCTLS = (
+    *("vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops"),
+    *("kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes"),
+)
 
 
 @dataclass(frozen=True)
@@ -73,37 +76,44 @@ def kubernetes_cluster(folder: Path, engine: Engine) -> Iterator[KubernetesClust
     node = _NodeFiles(folder, _own_address(), {name: secrets.token_hex(16) for name in _USERS})
     node.write()
     with ExitStack() as undo:
-        for path in (Path("/proc/sys", name) for name in (*_SYSCTLS, *_KEY_SYSCTLS)):
-            undo.callback(path.write_text, path.read_text())
-        undo.callback(_unmount, folder)
-        programs = undo.enter_context(Programs(folder))
-
-        def wait(what: str, condition: Callable[[], bool]) -> None:
-            def holds() -> bool:
-                programs.require_running()
-                return condition()
-
-            wait_until(what, holds, _STARTS_WITHIN_S, f"see the logs in {folder}", poll_s=0.5)
-
-        api = undo.enter_context(client.ApiClient(node.configuration()))
-        cluster = KubernetesCluster(folder, api)
-        programs.start("etcd", node.etcd())
-        programs.start("kube-apiserver", node.api_server())
-        programs.start("containerd", ["--config", str(folder / "containerd.toml")])
-        wait("the Kubernetes API is ready", lambda: _is_ready(api))
-        wait("containerd answers", (folder / "containerd.sock").exists)
-        undo.callback(_kill_containers, folder)
-        engine.docker("build", "--tag", _PAUSE_IMAGE, "-", standard_input=_PAUSE_DOCKERFILE)
-        cluster.import_images(engine, [_PAUSE_IMAGE])
-        for name, arguments in node.clients().items():
-            programs.start(name, arguments)
-        undo.callback(programs.stop, "kubelet")  # it would start killed containers again
-        for direction in ("--source", "--destination"):
-            rule = ["DOCKER-USER", direction, _POD_NETWORK, "--jump", "ACCEPT"]
-            run("iptables", "--insert", *rule)
-            undo.callback(run, "iptables", "--delete", *rule)
-        wait("the node is ready", lambda: _has_ready_node(cluster.core))
+        with phase("kubernetes: cluster ready"):
+            cluster = _start(node, engine, undo)
         yield cluster
+
+
+def _start(node: _NodeFiles, engine: Engine, undo: ExitStack) -> KubernetesCluster:
+    """Starts all components, and waits until the node is ready."""
+    folder = node.folder
+    for path in (Path("/proc/sys", name) for name in _SYSCTLS):
+        undo.callback(path.write_text, path.read_text())
+    undo.callback(_unmount, folder)
+    programs = undo.enter_context(Programs(folder))
+
+    def wait(what: str, condition: Callable[[], bool]) -> None:
+        def holds() -> bool:
+            programs.require_running()
+            return condition()
+
+        wait_until(what, holds, _STARTS_WITHIN_S, f"see the logs in {folder}", poll_s=0.5)
+
+    cluster = KubernetesCluster(folder, undo.enter_context(client.ApiClient(node.configuration())))
+    programs.start("etcd", node.etcd())
+    programs.start("kube-apiserver", node.api_server())
+    programs.start("containerd", ["--config", str(folder / "containerd.toml")])
+    wait("the Kubernetes API is ready", lambda: _is_ready(cluster.api))
+    wait("containerd answers", (folder / "containerd.sock").exists)
+    undo.callback(_kill_containers, folder)
+    engine.docker("build", "--tag", _PAUSE_IMAGE, "-", standard_input=_PAUSE_DOCKERFILE)
+    cluster.import_images(engine, [_PAUSE_IMAGE])
+    for name, arguments in node.clients().items():
+        programs.start(name, arguments)
+    undo.callback(programs.stop, "kubelet")  # it would start killed containers again
+    for direction in ("--source", "--destination"):
+        rule = ["DOCKER-USER", direction, _POD_NETWORK, "--jump", "ACCEPT"]
+        run("iptables", "--insert", *rule)
+        undo.callback(run, "iptables", "--delete", *rule)
+    wait("the node is ready", lambda: _has_ready_node(cluster.core))
+    return cluster
 
 
 @dataclass(frozen=True)

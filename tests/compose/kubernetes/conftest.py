@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.compose.engine import Engine
-from tests.compose.kubernetes.airflow import PodAirflow, airflow_in_pods
+from tests.compose.kubernetes.airflow import PodAirflow, start_airflow
 from tests.compose.kubernetes.cluster import kubernetes_cluster
 from tests.compose.kubernetes.programs import why_not
 from tests.compose.phases import phase
@@ -31,13 +31,9 @@ def airflow(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     try:
         with phase("kubernetes: brokers, store, MLflow and Postgres healthy"):
             services.start_services()
-        starting = phase("kubernetes: cluster ready")
-        starting.__enter__()
         with kubernetes_cluster(tmp_path_factory.mktemp("kubernetes"), engine) as cluster:
-            starting.__exit__(None, None, None)
             with phase("kubernetes: images copied"):
                 cluster.import_images(engine, ["kafka-pareto/airflow:local", "kafka-pareto/steps:local"])
-            with airflow_in_pods(cluster, services) as started:
-                yield started
+            yield start_airflow(cluster, services)
     finally:
         services.down()

@@ -17,6 +17,7 @@ _HEALTH = {"httpGet": {"path": "/api/v2/monitor/health", "port": API_PORT}}
 _HTTP_PROBE = {"initialDelaySeconds": 15, "timeoutSeconds": 5, "failureThreshold": 5, "periodSeconds": 10}
 _EXEC_PROBE = {"initialDelaySeconds": 10, "timeoutSeconds": 20, "failureThreshold": 5, "periodSeconds": 60}
 _STARTUP_PROBE = {"initialDelaySeconds": 0, "timeoutSeconds": 20, "failureThreshold": 6, "periodSeconds": 10}
+_RBAC = "rbac.authorization.k8s.io"
 _LAUNCHES_PODS = [
     {"apiGroups": [""], "resources": ["pods"], "verbs": ["create", "list", "get", "patch", "watch", "delete"]},
     {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]},
@@ -27,16 +28,17 @@ _LAUNCHES_PODS = [
 
 def migration(values: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The service accounts and their permissions, and the job that prepares Airflow's database."""
-    accounts = [_object("v1", "ServiceAccount", name) for name in (SCHEDULER, API_SERVER)]
     subject = {"kind": "ServiceAccount", "name": SCHEDULER, "namespace": NAMESPACE}
-    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "airflow-pod-launcher-role"}
-    permissions = [
-        _object("rbac.authorization.k8s.io/v1", "Role", role["name"], rules=_LAUNCHES_PODS),
-        _object(role["apiGroup"] + "/v1", "RoleBinding", "airflow-pod-launcher", roleRef=role, subjects=[subject]),
-    ]
+    role = {"apiGroup": _RBAC, "kind": "Role", "name": "airflow-pod-launcher-role"}
     pod = _pod(values, "migrateDatabaseJob", "run-airflow-migrations")
     job = {"template": {"spec": pod | {"restartPolicy": "OnFailure"}}}
-    return [*accounts, *permissions, _object("batch/v1", "Job", MIGRATION, spec=job)]
+    return [
+        _object("v1", "ServiceAccount", SCHEDULER),
+        _object("v1", "ServiceAccount", API_SERVER),
+        _object(f"{_RBAC}/v1", "Role", role["name"], rules=_LAUNCHES_PODS),
+        _object(f"{_RBAC}/v1", "RoleBinding", "airflow-pod-launcher", roleRef=role, subjects=[subject]),
+        _object("batch/v1", "Job", MIGRATION, spec=job),
+    ]
 
 
 def servers(values: Mapping[str, Any]) -> list[dict[str, Any]]:

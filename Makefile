@@ -112,9 +112,10 @@ pictures: preflight-tests setup $(BROWSER) ## redraw the pictures of the docs fr
 test: setup-tests lint test-fast ## run linters, type checks and tests, fast tests first
 	$(PYTHON) -m pytest -m 'slow or not (fast or studies or long or compose)' -n 4 --dist loadscope --no-loadscope-reorder
 
+# The Collector is tested with the flags of its build, so that its packages are compiled once.
 test-studies: log-pipeline $(BROWSER) $(STAMPS)/registry ## test whole studies, DAG runs, MLflow, pages in a browser, simulations, log pipeline
 	$(MAVEN) -f $(LOG_PIPELINE)/aggregator/pom.xml test -DstateDir='$(TOOLS)/log-pipeline'
-	CGO_ENABLED=0 GOTOOLCHAIN=auto go -C $(LOG_PIPELINE)/collector test ./...
+	CGO_ENABLED=0 GOTOOLCHAIN=auto go -C $(LOG_PIPELINE)/collector test -trimpath -buildvcs=false ./...
 	$(PYTHON) -m pytest tests/stack tests/system tests/contract tests/dags tests/browser tests/simulations tests/tasks -m 'studies and not long' -n 3 --dist loadscope --no-loadscope-reorder
 
 test-compose: log-pipeline $(STAMPS)/hyperkube ## test the stack in containers and pods, on an engine that the tests start (root, Debian)

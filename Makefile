@@ -121,7 +121,7 @@ test-studies: log-pipeline $(BROWSER) $(STAMPS)/registry ## test whole studies, 
 test-compose: log-pipeline $(STAMPS)/hyperkube ## test the stack in containers and pods, on an engine that the tests start (root, Debian)
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose -m compose
 
-test-kubernetes: setup $(STAMPS)/hyperkube ## run only the tests of test-compose that are on Kubernetes
+test-kubernetes: setup $(STAMPS)/hyperkube ## run only the Kubernetes tests of test-compose (root, Debian)
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose/kubernetes -m compose
 
 test-long: log-pipeline ## run the long scenarios, not part of CI: before a release (root, Debian)
@@ -323,10 +323,10 @@ $(STAMPS)/aggregator: $(LOG_PIPELINE)/aggregator/pom.xml $(shell find $(LOG_PIPE
 	@rm -rf $@ '$(TOOLS)/log-pipeline/aggregator' '$(TOOLS)/log-pipeline/aggregator-build'
 	$(call MAVEN_PACKAGE,$(LOG_PIPELINE)/aggregator/pom.xml,-Dmaven.test.skip=true -DstateDir='$(TOOLS)/log-pipeline')
 
-# Build the Go program in the folder with the target's name; $(1) is its name in messages, $(2) the folder above it,
-# $(3) its place in the state folder.
+# Build the Go program in the folder with the target's name; $(1) is its name in messages, $(2) its parent folder, $(3)
+# the output folder below .state.
 define GO_PROGRAM
-	@echo 'Building $(1) from source (a few minutes) …'
+	@echo 'Building $(1) from source (2 to 5 minutes) …'
 	@mkdir -p $(STAMPS)
 	@rm -f $@ '$(TOOLS)/$(3)/$(@F)'
 	@CGO_ENABLED=0 GOTOOLCHAIN=auto go -C $(2)/$(@F) build -trimpath -buildvcs=false -ldflags='-s -w' \

@@ -15,3 +15,11 @@ def is_required() -> bool:
 def needs(is_there: object, reason: str) -> pytest.MarkDecorator:
     """Returns the mark of a test that needs something: where it is not there, the test is skipped, or fails in CI."""
     return pytest.mark.skipif(not is_there and not is_required(), reason=reason)
+
+
+def require(what: str, reason: str) -> None:
+    """Skips the test, or fails it in CI, if there is a reason why this cannot be tested."""
+    if reason and is_required():
+        pytest.fail(f"{what} cannot be tested: {reason}")
+    if reason:
+        pytest.skip(reason)

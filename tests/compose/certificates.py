@@ -10,20 +10,20 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 
-def key_and_certificate(host: str, organization: str = "") -> tuple[str, str]:
-    """A key and its self-signed certificate, in PEM."""
+def key_and_certificate(name: str, organization: str = "") -> tuple[str, str]:
+    """Returns a key and its self-signed certificate, in PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
-    attributes = [x509.NameAttribute(NameOID.COMMON_NAME, host)]
+    attributes = [x509.NameAttribute(NameOID.COMMON_NAME, name)]
     if organization:
         attributes.append(x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization))
-    name = x509.Name(attributes)
+    subject = x509.Name(attributes)
     now = datetime.now(UTC)
     certificate = (
-        x509.CertificateBuilder(issuer_name=name, subject_name=name, public_key=key.public_key())
+        x509.CertificateBuilder(issuer_name=subject, subject_name=subject, public_key=key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
         .sign(key, hashes.SHA256())
     )
     pem, pkcs8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8

@@ -10,17 +10,13 @@ from tests.compose.comparisons import STUDIES
 from tests.compose.engine import Engine, private_engine, why_not
 from tests.compose.phases import TAKEN, phase
 from tests.compose.stack import ComposeStack, running_stack
-from tests.required import is_required
+from tests.required import require
 
 
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """A container engine of these tests' own."""
-    reason = why_not()
-    if reason and is_required():
-        pytest.fail(f"the stack in containers cannot be tested: {reason}")
-    if reason:
-        pytest.skip(reason)
+    require("the stack in containers", why_not())
     starting = phase("engine and base image")
     starting.__enter__()
     with private_engine(tmp_path_factory.mktemp("engine")) as started:

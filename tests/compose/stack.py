@@ -88,13 +88,13 @@ class ComposeStack:
         self._add_studies(studies)
 
     def start_services(self) -> None:
-        """Starts brokers, store, MLflow and Postgres, prepared, without Airflow."""
+        """Starts brokers, store, MLflow and Postgres, and prepares MLflow; Airflow is not started."""
         servers = ["kafka-1", "kafka-2", "kafka-3", "mlflow"]
         self.compose("up", "--detach", "--wait", *servers, timeout_s=_UP_TIMEOUT_S)
         self.compose("run", "--rm", "--no-TTY", "mlflow-prepare")
 
     def _build_base(self, *more: str) -> None:
-        """Builds the base images, then those of these services."""
+        """Imports the jars and MinIO, then builds the base images and those of `more`."""
         self._import_folder(TOOLS / "kafka", ["jars", "agent"], "opt/kafka", _JARS_IMAGE)
         built = TOOLS / "bin" / "minio"
         minio = built if built.exists() else Path(shutil.which("minio") or built)
@@ -112,11 +112,17 @@ class ComposeStack:
             self.engine.docker("build", "--tag", image, str(self._folder))
 
     @contextmanager
-    def login(self, name: str) -> Iterator[AirflowClient]:
-        """A client of Airflow's API with the rights of this user."""
+    def login(self, name: str, url: str = "") -> Iterator[AirflowClient]:
+        """A client of the API of the stack's Airflow, or of one elsewhere, with the rights of this user."""
         login = Login(name, self.variables[f"AIRFLOW_{name.upper()}_PASSWORD"])
-        with AirflowClient(AirflowConnection(self.airflow_url, login)) as client:
+        with AirflowClient(AirflowConnection(url or self.airflow_url, login)) as client:
             yield client
+
+    def secrets_in(self, text: str) -> list[str]:
+        """The names of the secrets that the text contains."""
+        kinds = ("PASSWORD", "SECRET", "FERNET")
+        named = {name: value for name, value in self.variables.items() if any(kind in name for kind in kinds)}
+        return [name for name, value in named.items() if value in text]
 
     def settings(self) -> Settings:
         """The credentials that open the store from outside."""

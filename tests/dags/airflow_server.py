@@ -52,7 +52,9 @@ def running_airflow(state: Path, step_environment: dict[str, str]) -> Iterator[S
 
 
 def _has_loaded(dags: Path, airflow: AirflowClient) -> bool:
-    """Whether each file of the folder has a DAG in Airflow, which parses the files one after another."""
+    """Returns true once Airflow, which parses one file after another, has a DAG from each file of the folder."""
+    failures = airflow.import_failures()
+    assert not failures, failures[0].stack_trace
     loaded = {dag["relative_fileloc"] for dag in airflow.ask("GET", "dags", query={"limit": PAGE})["dags"]}
     return loaded >= {file.name for file in dags.glob("*.py")}
 

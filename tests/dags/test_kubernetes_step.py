@@ -14,6 +14,7 @@ from airflow.sdk.execution_time.task_runner import _run_execute_callable
 from kubernetes.client import ApiClient, V1Pod
 
 from kafka_pareto_airflow.steps.kubernetes_step import KubernetesStep
+from kafka_pareto_airflow.steps.step import KILL_GRACE_S
 
 pytestmark = pytest.mark.servers  # its client takes seconds to import
 
@@ -147,6 +148,7 @@ def test_a_pod_has_no_power_and_no_more_than_its_share(cluster: ClusterOfOneEnd)
         assert (context["allowPrivilegeEscalation"], context["readOnlyRootFilesystem"]) == (False, True)
         assert context["runAsNonRoot"]
     assert spec["automountServiceAccountToken"] is False
+    assert spec["terminationGracePeriodSeconds"] == KILL_GRACE_S
     assert spec["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
     assert not spec.get("hostNetwork")
     assert all(set(volume) == {"name", "emptyDir"} for volume in spec["volumes"])

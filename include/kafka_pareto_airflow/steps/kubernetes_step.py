@@ -42,7 +42,7 @@ class KubernetesStep(Step, KubernetesPodOperator):
             "do_xcom_push": True,
             "deferrable": False,
             "startup_timeout_seconds": 600,  # a node without the image pulls it
-            "termination_grace_period": KILL_GRACE_S,  # the XCom sidecar ignores TERM
+            "termination_grace_period": KILL_GRACE_S,  # the XCom sidecar ignores TERM, so a deleted pod stays this long
             "container_name_log_prefix_enabled": False,
             "log_pod_spec_on_failure": False,
             "termination_message_policy": "FallbackToLogsOnError",

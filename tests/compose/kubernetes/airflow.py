@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 import yaml
 from kubernetes import client, utils
 
+from kafka_pareto.tracking.provision import STEPS_USER
 from kafka_pareto_embedded.airflow_api.administrator import is_healthy
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
-from kafka_pareto_embedded.airflow_api.connection import AirflowConnection, Login
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.compose.kubernetes.cluster import KubernetesCluster
-from tests.compose.kubernetes.release import API_PORT, API_SERVER, MIGRATION, NAMESPACE, migration, servers
+from tests.compose.kubernetes.release import (
+    API_PORT,
+    API_SERVER,
+    MIGRATION,
+    NAMESPACE,
+    kubernetes_object,
+    migration,
+    servers,
+)
 from tests.compose.phases import phase
 from tests.compose.stack import ROOT, ComposeStack
 
+STUDY = "short"
 _READY_WITHIN_S = 420.0
 _STEP_PODS = "kafka-pareto-step-"
-# What the chart's user provides, with its ports; each keeps its container's name.
+# The servers that a user of the chart provides, and their ports; in the cluster they have their containers' names.
 _CONTAINERS = {"kafka-1": 9092, "kafka-2": 9092, "kafka-3": 9092, "minio": 9000, "mlflow": 5000, "postgres": 5432}
 
 
@@ -33,20 +42,17 @@ class PodAirflow:
     services: ComposeStack
     url: str
 
-    @contextmanager
-    def login(self, name: str) -> Iterator[AirflowClient]:
+    def login(self, name: str) -> AbstractContextManager[AirflowClient]:
         """A client of Airflow's API with the rights of this user."""
-        login = Login(name, self.services.variables[f"AIRFLOW_{name.upper()}_PASSWORD"])
-        with AirflowClient(AirflowConnection(self.url, login)) as api:
-            yield api
+        return self.services.login(name, self.url)
 
-    def secrets_in(self, text: str) -> list[str]:
-        """The names of the store's and of MLflow's passwords that the text contains."""
-        known = self.services.variables.items()
-        return [name for name, value in known if name.startswith(("S3_", "MLFLOW_")) and value in text]
+    @property
+    def log_hint(self) -> str:
+        """Where the logs of all pods are."""
+        return self.cluster.log_hint
 
     def pods_of(self, step: str) -> list[str]:
-        """The names of all pods of this step that the cluster has placed on its node."""
+        """The names of all pods of this step that were scheduled, deleted ones included."""
         events = self.cluster.core.list_namespaced_event(NAMESPACE, field_selector="reason=Scheduled").items
         names = [event.involved_object.name for event in events]
         return [name for name in names if name.startswith(f"{_STEP_PODS}{step}-")]
@@ -63,18 +69,24 @@ def start_airflow(cluster: KubernetesCluster, services: ComposeStack) -> PodAirf
     with phase("kubernetes: Airflow prepared"):
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
         _create(cluster, [namespace, *_secrets(services), *_services(services), *migration(values)])
-        wait_until("Airflow is prepared", lambda: _has_succeeded(cluster), _READY_WITHIN_S, _logs(cluster), poll_s=1)
+        wait_until(
+            "the migration job has succeeded",
+            lambda: _has_succeeded(cluster),
+            _READY_WITHIN_S,
+            cluster.log_hint,
+            poll_s=1,
+        )
     with phase("kubernetes: Airflow healthy"):
         _create(cluster, servers(values))
         address = cluster.core.read_namespaced_service(API_SERVER, NAMESPACE).spec.cluster_ip
         url = f"http://{address}:{API_PORT}"
         what = "every part of Airflow is healthy"
-        wait_until(what, lambda: is_healthy(url), _READY_WITHIN_S, _logs(cluster), poll_s=1)
+        wait_until(what, lambda: is_healthy(url), _READY_WITHIN_S, cluster.log_hint, poll_s=1)
     return PodAirflow(cluster, services, url)
 
 
 def _values() -> dict[str, Any]:
-    """The values as a user's copy has them; a step gets one of this machine's two cores, which Airflow needs too."""
+    """The values file, with one CPU for a step: Airflow's pods need the other of CI's two."""
     values: dict[str, Any] = yaml.safe_load((ROOT / "include" / "helm" / "values.yaml").read_text(encoding="utf-8"))
     cpus = next(each for each in values["scheduler"]["env"] if each["name"] == "KAFKA_PARETO_STEP_CPUS")
     cpus["value"] = "1"
@@ -86,9 +98,9 @@ def _secrets(stack: ComposeStack) -> Iterator[dict[str, Any]]:
     known = stack.variables
     database = f"postgresql+psycopg2://airflow:{known['AIRFLOW_DATABASE_PASSWORD']}@postgres/airflow"
     store = {"KAFKA_PARETO_S3_ENDPOINT": "http://minio:9000", "KAFKA_PARETO_S3_BUCKET": "kafka-pareto"}
-    tracking = {"MLFLOW_TRACKING_URI": "http://mlflow:5000", "MLFLOW_USERNAME": "kafka-pareto"}
-    steps = store | {f"KAFKA_PARETO_{name}": value for name, value in tracking.items()}
-    steps |= {
+    steps = store | {
+        "KAFKA_PARETO_MLFLOW_TRACKING_URI": "http://mlflow:5000",
+        "KAFKA_PARETO_MLFLOW_USERNAME": STEPS_USER,
         "KAFKA_PARETO_MLFLOW_PASSWORD": known["MLFLOW_STEPS_PASSWORD"],
         "KAFKA_PARETO_S3_ACCESS_KEY": "kafka-pareto",
         "KAFKA_PARETO_S3_SECRET_KEY": known["S3_PARETO_SECRET_KEY"],
@@ -108,7 +120,7 @@ def _secrets(stack: ComposeStack) -> Iterator[dict[str, Any]]:
         "kafka-pareto": steps,
         "kafka-pareto-explorer": store | explorer,
     }.items():
-        yield {"apiVersion": "v1", "kind": "Secret", "metadata": _metadata(name), "stringData": content}
+        yield kubernetes_object("v1", "Secret", name, stringData=content)
 
 
 def _services(stack: ComposeStack) -> Iterator[dict[str, Any]]:
@@ -117,24 +129,10 @@ def _services(stack: ComposeStack) -> Iterator[dict[str, Any]]:
         networks = stack.container(name)["NetworkSettings"]["Networks"].values()
         address = next(each["IPAddress"] for each in networks if each["IPAddress"])
         ports = [{"port": port, "protocol": "TCP"}]
-        spec = {"clusterIP": "None", "ports": ports}
-        yield {"apiVersion": "v1", "kind": "Service", "metadata": _metadata(name), "spec": spec}
-        yield {
-            "apiVersion": "discovery.k8s.io/v1",
-            "kind": "EndpointSlice",
-            "metadata": _metadata(name) | {"labels": {"kubernetes.io/service-name": name}},
-            "addressType": "IPv4",
-            "endpoints": [{"addresses": [address]}],
-            "ports": ports,
-        }
-
-
-def _logs(cluster: KubernetesCluster) -> str:
-    return f"see the logs in {cluster.folder / 'pod-logs'}"
-
-
-def _metadata(name: str) -> dict[str, Any]:
-    return {"name": name, "namespace": NAMESPACE}
+        yield kubernetes_object("v1", "Service", name, spec={"clusterIP": "None", "ports": ports})
+        slice_ = kubernetes_object("discovery.k8s.io/v1", "EndpointSlice", name, addressType="IPv4", ports=ports)
+        slice_["metadata"]["labels"] = {"kubernetes.io/service-name": name}
+        yield slice_ | {"endpoints": [{"addresses": [address]}]}
 
 
 def _create(cluster: KubernetesCluster, objects: list[dict[str, Any]]) -> None:

@@ -1,6 +1,6 @@
 """A Kubernetes cluster of one node, in the tests' namespaces.
 
-Ports are fixed, since the namespaces are private. Each component logs in with a token that is new for each run.
+Ports are fixed, since the namespaces are private. All components log in with one token, which is new for each run.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import secrets
 import shutil
 import socket
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +33,6 @@ _NODE, _DOMAIN = "node", "cluster.local"
 _POD_NETWORK, _SERVICE_NETWORK, _BRIDGE = "10.88.0.0/16", "10.96.0.0/16", "pods0"
 _API_PORT, _ETCD = 6443, "http://127.0.0.1:2379"
 _ADMINISTRATORS = "system:masters"
-_USERS = ("administrator", "controllers", "scheduler", "kubelet", "proxy", "dns")
 _STARTS_WITHIN_S, _ENDS_WITHIN_S, _IMPORTS_WITHIN_S = 120.0, 30.0, 300
 _PAUSE_IMAGE = "kafka-pareto/pause:test"
 # The pause container only keeps its pod's namespaces open.
@@ -56,6 +55,11 @@ class KubernetesCluster:
     def core(self) -> client.CoreV1Api:
         return client.CoreV1Api(self.api)
 
+    @property
+    def log_hint(self) -> str:
+        """Where the logs of all pods are."""
+        return f"see the logs in {self.folder / 'pod-logs'}"
+
     def import_images(self, engine: Engine, images: Sequence[str]) -> None:
         """Copies images from the engine to the node, which pulls none."""
         command = ["docker", "save", *images]
@@ -73,7 +77,7 @@ class KubernetesCluster:
 @contextmanager
 def kubernetes_cluster(folder: Path, engine: Engine) -> Iterator[KubernetesCluster]:
     """Runs a cluster below the folder, whose pods can reach the engine's containers."""
-    node = _NodeFiles(folder, _own_address(), {name: secrets.token_hex(16) for name in _USERS})
+    node = _NodeFiles(folder, _own_address(), secrets.token_hex(16))
     node.write()
     with ExitStack() as undo:
         with phase("kubernetes: cluster ready"):
@@ -118,47 +122,51 @@ def _start(node: _NodeFiles, engine: Engine, undo: ExitStack) -> KubernetesClust
 
 @dataclass(frozen=True)
 class _NodeFiles:
-    """The node's configuration below the folder; `tokens` by user."""
+    """The node's configuration below the folder; `token` is the administrator's."""
 
     folder: Path
     address: str
-    tokens: Mapping[str, str]
+    token: str
 
     @property
     def server(self) -> str:
         return f"https://{self.address}:{_API_PORT}"
 
     @property
+    def kubeconfig(self) -> Path:
+        """Returns the path of the components' address and login of the API server."""
+        return self.folder / "kubeconfig"
+
+    @property
     def ca_file(self) -> Path:
-        """The certificate that the API server makes for itself."""
+        """Returns the path of the API server's self-signed certificate."""
         return self.folder / "apiserver" / "apiserver.crt"
 
     def configuration(self) -> client.Configuration:
-        """What a client of the API needs."""
+        """Returns what a client of the API needs."""
         configuration = client.Configuration(host=self.server)
         configuration.ssl_ca_cert = str(self.ca_file)
-        configuration.api_key = {"authorization": f"Bearer {self.tokens['administrator']}"}
+        configuration.api_key = {"authorization": f"Bearer {self.token}"}
         return configuration
 
     def write(self) -> None:
         """Writes all files but the API server's certificate."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        lines = [f"{token},{name},{name},{_ADMINISTRATORS}" for name, token in self.tokens.items()]
-        (self.folder / "tokens.csv").write_text("\n".join(lines), encoding="utf-8")
-        for name in self.tokens:
-            self._write_kubeconfig(name)
+        line = f"{self.token},administrator,administrator,{_ADMINISTRATORS}\n"
+        (self.folder / "tokens.csv").write_text(line, encoding="utf-8")
+        self._write_kubeconfig()
         self._write_keys()
         self._write_containerd()
         self._write_kubelet()
-        plugins = f"bind {self.address}\nerrors\nkubernetes {_DOMAIN} {{\n kubeconfig {self.folder / 'dns'}\n}}"
+        plugins = f"bind {self.address}\nerrors\nkubernetes {_DOMAIN} {{\n kubeconfig {self.kubeconfig}\n}}"
         (self.folder / "Corefile").write_text(f".:53 {{\n{plugins}\n}}\n", encoding="utf-8")
 
     def etcd(self) -> list[str]:
-        """The arguments of etcd."""
+        """Returns the arguments of etcd."""
         return ["--data-dir", str(self.folder / "etcd"), "--unsafe-no-fsync", "--log-level=warn"]
 
     def api_server(self) -> list[str]:
-        """The arguments of the API server."""
+        """Returns the arguments of the API server."""
         folder = self.folder
         return [
             f"--etcd-servers={_ETCD}",
@@ -177,20 +185,20 @@ class _NodeFiles:
         ]
 
     def clients(self) -> dict[str, list[str]]:
-        """The components that need a running API server, and their arguments."""
+        """Returns the components that need a running API server, and their arguments."""
         folder = self.folder
         return {
             "kube-controller-manager": [
-                f"--kubeconfig={folder / 'controllers'}",
+                f"--kubeconfig={self.kubeconfig}",
                 f"--service-account-private-key-file={folder / 'accounts.key'}",
                 f"--root-ca-file={self.ca_file}",
                 f"--flex-volume-plugin-dir={folder / 'volume-plugins'}",
                 "--leader-elect=false",
                 "--secure-port=0",
             ],
-            "kube-scheduler": [f"--kubeconfig={folder / 'scheduler'}", "--leader-elect=false", "--secure-port=0"],
+            "kube-scheduler": [f"--kubeconfig={self.kubeconfig}", "--leader-elect=false", "--secure-port=0"],
             "kubelet": [
-                f"--kubeconfig={folder / 'kubelet'}",
+                f"--kubeconfig={self.kubeconfig}",
                 f"--config={folder / 'kubelet.yaml'}",
                 f"--root-dir={folder / 'pods'}",
                 f"--cert-dir={folder / 'kubelet-certificates'}",
@@ -198,7 +206,7 @@ class _NodeFiles:
                 f"--node-ip={self.address}",
             ],
             "kube-proxy": [
-                f"--kubeconfig={folder / 'proxy'}",
+                f"--kubeconfig={self.kubeconfig}",
                 f"--hostname-override={_NODE}",
                 f"--cluster-cidr={_POD_NETWORK}",
                 "--proxy-mode=iptables",
@@ -210,20 +218,20 @@ class _NodeFiles:
             "coredns": ["-conf", str(folder / "Corefile")],
         }
 
-    def _write_kubeconfig(self, name: str) -> None:
+    def _write_kubeconfig(self) -> None:
         cluster = {"server": self.server, "certificate-authority": str(self.ca_file)}
         content = {
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [{"name": "c", "cluster": cluster}],
-            "users": [{"name": "u", "user": {"token": self.tokens[name]}}],
+            "users": [{"name": "u", "user": {"token": self.token}}],
             "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
             "current-context": "c",
         }
-        (self.folder / name).write_text(yaml.safe_dump(content), encoding="utf-8")
+        self.kubeconfig.write_text(yaml.safe_dump(content), encoding="utf-8")
 
     def _write_keys(self) -> None:
-        """Writes the key that signs service accounts' tokens, and the API server's certificate for the kubelet."""
+        """Writes the key that signs service accounts' tokens, and the certificate for the kubelet's client."""
         accounts = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         pem, pkcs1 = serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL
         (self.folder / "accounts.key").write_bytes(accounts.private_bytes(pem, pkcs1, serialization.NoEncryption()))
@@ -286,7 +294,7 @@ conf_dir = "{networks}"
 
 
 def _own_address() -> str:
-    """This machine's address on the network that leads outside; nothing is sent."""
+    """Returns the address of the interface with the default route; connecting a UDP socket sends nothing."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect(("192.0.2.1", 9))
         return str(probe.getsockname()[0])
@@ -315,7 +323,7 @@ def _kill_containers(folder: Path) -> None:
 
 
 def _unmount(folder: Path) -> None:
-    """Unmounts and deletes the pods' volumes and file systems, and their bridge."""
+    """Unmounts everything below the folder, and deletes containerd's data and the pods' bridge."""
     mounted = [line.split()[1] for line in Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines()]
     for path in sorted((each for each in mounted if each.startswith(f"{folder}/")), reverse=True):
         run("umount", "--lazy", path)

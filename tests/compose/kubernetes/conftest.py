@@ -7,24 +7,18 @@ from collections.abc import Iterator
 import pytest
 
 from tests.compose.engine import Engine
-from tests.compose.kubernetes.airflow import PodAirflow, start_airflow
+from tests.compose.kubernetes.airflow import STUDY, PodAirflow, start_airflow
 from tests.compose.kubernetes.cluster import kubernetes_cluster
 from tests.compose.kubernetes.programs import why_not
 from tests.compose.phases import phase
 from tests.compose.stack import ComposeStack
-from tests.required import is_required
-
-STUDY = "short"
+from tests.required import require
 
 
 @pytest.fixture(scope="package")
 def airflow(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PodAirflow]:
     """Airflow in a cluster of these tests' own."""
-    reason = why_not()
-    if reason and is_required():
-        pytest.fail(f"Kubernetes cannot be tested: {reason}")
-    if reason:
-        pytest.skip(reason)
+    require("Kubernetes", why_not())
     services = ComposeStack(engine, tmp_path_factory.mktemp("services"))
     with phase("kubernetes: images built"):
         services.build_services({STUDY: services.tuning_studies()[STUDY]})

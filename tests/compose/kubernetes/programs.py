@@ -15,18 +15,19 @@ from tests.processes import end_process
 
 NETWORK_PLUGINS = Path("/usr/lib/cni")
 _HYPERKUBE = TOOLS / "kubernetes" / "hyperkube"
-_OF_DEBIAN = ("containerd", "ctr", "runc", "iptables", "ip")
+_DEBIAN_PROGRAMS = ("containerd", "ctr", "runc", "iptables", "ip")
 _STOP_TIMEOUT_S = 30
 
 
 def why_not() -> str:
     """Why this machine cannot run a cluster; empty if it can."""
-    missing = [program for program in _OF_DEBIAN if shutil.which(program, path=program_path()) is None]
+    missing = [program for program in _DEBIAN_PROGRAMS if shutil.which(program, path=program_path()) is None]
     if not (NETWORK_PLUGINS / "bridge").exists():
         missing.append("containernetworking-plugins")
     if not _HYPERKUBE.exists():
-        missing.append(f"{_HYPERKUBE} (make test-kubernetes builds it)")
-    return f"missing: {', '.join(missing)}" if missing else ""
+        missing.append(str(_HYPERKUBE))
+    packages = "docker.io iptables iproute2 containernetworking-plugins"
+    return f"missing: {', '.join(missing)} (apt-get install {packages}; make test-kubernetes)" if missing else ""
 
 
 @dataclass
@@ -44,8 +45,8 @@ class Programs:
             end_process(process, _STOP_TIMEOUT_S)
 
     def start(self, name: str, arguments: Sequence[str]) -> None:
-        """Starts one, which is a component of Kubernetes or a program of Debian's."""
-        executable = shutil.which(name, path=program_path()) if name in _OF_DEBIAN else str(_HYPERKUBE)
+        """Starts a component of the cluster or one of Debian's programs."""
+        executable = shutil.which(name, path=program_path()) if name in _DEBIAN_PROGRAMS else str(_HYPERKUBE)
         with (self.folder / f"{name}.log").open("wb") as log:
             self._started[name] = subprocess.Popen(
                 [name, *arguments],

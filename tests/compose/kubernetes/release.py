@@ -1,7 +1,7 @@
-"""Builds Airflow's objects from `include/helm/values.yaml`, as Airflow's official chart does.
+"""Creates Airflow's objects from `include/helm/values.yaml`, as Airflow's official chart does.
 
-The chart is in no package registry, so this module builds the objects itself, with the chart's names, commands, probes,
-permissions and variables, but without persistent volumes and autoscaling.
+CI cannot download the chart. Unlike the chart, this module passes `config` as variables, has no init containers,
+persistent volumes or autoscaling, and gives all parts but the scheduler one service account.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _HEALTH = {"httpGet": {"path": "/api/v2/monitor/health", "port": API_PORT}}
 _HTTP_PROBE = {"initialDelaySeconds": 15, "timeoutSeconds": 5, "failureThreshold": 5, "periodSeconds": 10}
 _EXEC_PROBE = {"initialDelaySeconds": 10, "timeoutSeconds": 20, "failureThreshold": 5, "periodSeconds": 60}
 _STARTUP_PROBE = {"initialDelaySeconds": 0, "timeoutSeconds": 20, "failureThreshold": 6, "periodSeconds": 10}
-_RBAC = "rbac.authorization.k8s.io"
+_RBAC, _BINDING = "rbac.authorization.k8s.io", "airflow-pod-launcher-rolebinding"
 _LAUNCHES_PODS = [
     {"apiGroups": [""], "resources": ["pods"], "verbs": ["create", "list", "get", "patch", "watch", "delete"]},
     {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]},
@@ -27,29 +27,29 @@ _LAUNCHES_PODS = [
 
 
 def migration(values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The service accounts and their permissions, and the job that prepares Airflow's database."""
+    """Returns the service accounts, the scheduler's permissions, and the job that prepares Airflow's database."""
     subject = {"kind": "ServiceAccount", "name": SCHEDULER, "namespace": NAMESPACE}
     role = {"apiGroup": _RBAC, "kind": "Role", "name": "airflow-pod-launcher-role"}
     pod = _pod(values, "migrateDatabaseJob", "run-airflow-migrations")
     job = {"template": {"spec": pod | {"restartPolicy": "OnFailure"}}}
     return [
-        _object("v1", "ServiceAccount", SCHEDULER),
-        _object("v1", "ServiceAccount", API_SERVER),
-        _object(f"{_RBAC}/v1", "Role", role["name"], rules=_LAUNCHES_PODS),
-        _object(f"{_RBAC}/v1", "RoleBinding", "airflow-pod-launcher", roleRef=role, subjects=[subject]),
-        _object("batch/v1", "Job", MIGRATION, spec=job),
+        kubernetes_object("v1", "ServiceAccount", SCHEDULER),
+        kubernetes_object("v1", "ServiceAccount", API_SERVER),
+        kubernetes_object(f"{_RBAC}/v1", "Role", role["name"], rules=_LAUNCHES_PODS),
+        kubernetes_object(f"{_RBAC}/v1", "RoleBinding", _BINDING, roleRef=role, subjects=[subject]),
+        kubernetes_object("batch/v1", "Job", MIGRATION, spec=job),
     ]
 
 
 def servers(values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Airflow's servers, and the services under which they find each other."""
+    """Returns Airflow's servers, and the Services by which they find each other."""
     scheduler = _server(values, "scheduler", "scheduler", ports=[{"containerPort": _LOGS_PORT}])
     scheduler["spec"] |= {"serviceName": SCHEDULER}
     api_server = _server(values, "apiServer", "api-server", ports=[{"containerPort": API_PORT}])
     return [
         _service(SCHEDULER, "scheduler", _LOGS_PORT, clusterIP="None"),
         _service(API_SERVER, "api-server", API_PORT),
-        scheduler | {"kind": "StatefulSet"},  # a Deployment's pods have no DNS names
+        scheduler | {"kind": "StatefulSet"},  # as in the chart with LocalExecutor and persistent logs
         api_server,
         _server(values, "dagProcessor", "dag-processor"),
         _server(values, "triggerer", "triggerer"),
@@ -61,7 +61,7 @@ def _server(values: Mapping[str, Any], part: str, name: str, **container: Any) -
     pod = _pod(values, part, name, args=["bash", "-c", f"exec airflow {name}"], **container)
     template = {"metadata": {"labels": labels}, "spec": pod}
     spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
-    return _object("apps/v1", "Deployment", f"{RELEASE}-{name}", spec=spec)
+    return kubernetes_object("apps/v1", "Deployment", f"{RELEASE}-{name}", spec=spec)
 
 
 def _pod(values: Mapping[str, Any], part: str, name: str, **more: Any) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _pod(values: Mapping[str, Any], part: str, name: str, **more: Any) -> dict[s
 
 
 def _probes(part: str, own: Mapping[str, Any]) -> dict[str, Any]:
-    """The chart's probes of this part, with the values' commands and times."""
+    """Returns the chart's probes of this part, with the values' commands and times."""
     if part == "apiServer":
         times = {"livenessProbe": _HTTP_PROBE, "readinessProbe": _HTTP_PROBE, "startupProbe": _STARTUP_PROBE}
         return {probe: _HEALTH | chart | own.get(probe, {}) for probe, chart in times.items()}
@@ -103,7 +103,7 @@ def _probes(part: str, own: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _variables(values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The chart's own variables, and its `config`, which it writes to a file."""
+    """Yields the chart's own variables, then `config` as variables; the chart mounts it as airflow.cfg."""
     metadata = values["data"]["metadataSecretName"]
     for name, secret, key in (
         ("AIRFLOW__CORE__FERNET_KEY", values["fernetKeySecretName"], "fernet-key"),
@@ -123,8 +123,9 @@ def _variables(values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _service(name: str, component: str, port: int, **more: Any) -> dict[str, Any]:
     selector = {"tier": "airflow", "component": component, "release": RELEASE}
-    return _object("v1", "Service", name, spec={"selector": selector, "ports": [{"port": port}], **more})
+    return kubernetes_object("v1", "Service", name, spec={"selector": selector, "ports": [{"port": port}], **more})
 
 
-def _object(version: str, kind: str, name: str, **content: Any) -> dict[str, Any]:
+def kubernetes_object(version: str, kind: str, name: str, **content: Any) -> dict[str, Any]:
+    """Returns an object of Airflow's namespace."""
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": NAMESPACE}, **content}

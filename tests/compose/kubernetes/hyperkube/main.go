@@ -1,4 +1,4 @@
-// Kubernetes of one node in one binary, with etcd and CoreDNS; argv[0] selects the component.
+// Command hyperkube is Kubernetes, etcd and CoreDNS in one binary; argv[0] selects the component.
 package main
 
 import (

@@ -14,8 +14,7 @@ from pathlib import Path
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.storage.private_file import write_private
 from kafka_pareto.study.identifiers import TUNE_DAG_ID, pool_of
-from kafka_pareto_embedded.airflow_api.administrator import administrator, is_healthy
-from kafka_pareto_embedded.airflow_api.client import PAGE, AirflowClient
+from kafka_pareto_embedded.airflow_api.administrator import administrator, has_dag, is_healthy
 from kafka_pareto_embedded.bootstrap.ports import Ports
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from kafka_pareto_embedded.programs.preparation import migrate_database
@@ -45,18 +44,9 @@ def running_airflow(state: Path, step_environment: dict[str, str]) -> Iterator[S
         wait_until("Airflow answers", lambda: is_healthy(stack.airflow_url, parts), 90, f"see {stack.logs}")
         with administrator(stack) as airflow:
             airflow.create_pool(pool_of(""))
-            dags = Path(environment["AIRFLOW__CORE__DAGS_FOLDER"])
-            wait_until("Airflow has loaded every DAG", lambda: _has_loaded(dags, airflow), 120, f"see {stack.logs}")
+            wait_until("Airflow has loaded the DAG", lambda: has_dag(airflow, TUNE_DAG_ID), 60, f"see {stack.logs}")
             airflow.set_paused(TUNE_DAG_ID, False)
         yield stack
-
-
-def _has_loaded(dags: Path, airflow: AirflowClient) -> bool:
-    """Returns true once Airflow, which parses one file after another, has a DAG from each file of the folder."""
-    failures = airflow.import_failures()
-    assert not failures, failures[0].stack_trace
-    loaded = {dag["relative_fileloc"] for dag in airflow.ask("GET", "dags", query={"limit": PAGE})["dags"]}
-    return loaded >= {file.name for file in dags.glob("*.py")}
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from kafka_pareto.report.cards import Cards
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.study.study_file import dump_study
 from kafka_pareto_embedded.airflow_api.administrator import administrator
-from kafka_pareto_embedded.airflow_api.client import AirflowClient
+from kafka_pareto_embedded.airflow_api.client import PAGE, AirflowClient
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from kafka_pareto_embedded.stack.stack import Stack
 from tests.dags.airflow_server import running_airflow
@@ -119,7 +119,16 @@ def served(folder: Path) -> Iterator[Served]:
             "AIRFLOW_CONN_OUR_TEAM": json.dumps({"conn_type": "slackwebhook", "password": address}),
         }
         with running_airflow(folder / "stack", environment) as stack, administrator(stack) as client:
+            soon("Airflow has loaded every DAG", lambda: _has_loaded(dags, client))
             yield Served(stack, store, mails, posts, client)
+
+
+def _has_loaded(dags: Path, airflow: AirflowClient) -> bool:
+    """Returns true once Airflow, which parses one file after another, has a DAG from each file of the folder."""
+    failures = airflow.import_failures()
+    assert not failures, failures[0].stack_trace
+    loaded = {dag["relative_fileloc"] for dag in airflow.ask("GET", "dags", query={"limit": PAGE})["dags"]}
+    return loaded >= {file.name for file in dags.glob("*.py")}
 
 
 def _write_study(folder: Path) -> None:

@@ -118,10 +118,10 @@ test-studies: log-pipeline $(BROWSER) $(STAMPS)/registry ## test whole studies, 
 	CGO_ENABLED=0 GOTOOLCHAIN=auto go -C $(LOG_PIPELINE)/collector test -trimpath -buildvcs=false ./...
 	$(PYTHON) -m pytest tests/stack tests/system tests/contract tests/dags tests/browser tests/simulations tests/tasks -m 'studies and not long' -n 3 --dist loadscope --no-loadscope-reorder
 
-test-compose: log-pipeline $(STAMPS)/hyperkube ## test the stack in containers and pods, on an engine that the tests start (root, Debian)
+test-compose: log-pipeline $(STAMPS)/hyperkube ## test the stack in containers and pods, on an engine of the tests (root, Debian)
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose -m compose
 
-test-kubernetes: setup $(STAMPS)/hyperkube ## run only the Kubernetes tests of test-compose (root, Debian)
+test-kubernetes: setup $(STAMPS)/hyperkube # a part of test-compose
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose/kubernetes -m compose
 
 test-long: log-pipeline ## run the long scenarios, not part of CI: before a release (root, Debian)

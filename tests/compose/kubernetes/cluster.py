@@ -107,7 +107,7 @@ def _start(node: _NodeFiles, engine: Engine, undo: ExitStack) -> KubernetesClust
     wait("the Kubernetes API is ready", lambda: _is_ready(cluster.api))
     wait("containerd answers", (folder / "containerd.sock").exists)
     undo.callback(_kill_containers, folder)
-    engine.docker("build", "--tag", _PAUSE_IMAGE, "-", standard_input=_PAUSE_DOCKERFILE)
+    engine.docker("build", "--tag", _PAUSE_IMAGE, str(node.pause_image))
     cluster.import_images(engine, [_PAUSE_IMAGE])
     for name, arguments in node.clients().items():
         programs.start(name, arguments)
@@ -142,6 +142,11 @@ class _NodeFiles:
         """Returns the path of the API server's self-signed certificate."""
         return self.folder / "apiserver" / "apiserver.crt"
 
+    @property
+    def pause_image(self) -> Path:
+        """Returns the folder of the pause image's Dockerfile."""
+        return self.folder / "pause"
+
     def configuration(self) -> client.Configuration:
         """Returns what a client of the API needs."""
         configuration = client.Configuration(host=self.server)
@@ -151,7 +156,8 @@ class _NodeFiles:
 
     def write(self) -> None:
         """Writes all files but the API server's certificate."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.pause_image.mkdir(parents=True, exist_ok=True)
+        (self.pause_image / "Dockerfile").write_text(_PAUSE_DOCKERFILE, encoding="utf-8")
         line = f"{self.token},administrator,administrator,{_ADMINISTRATORS}\n"
         (self.folder / "tokens.csv").write_text(line, encoding="utf-8")
         self._write_kubeconfig()

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.compose.engine import Engine
-from tests.compose.kubernetes.airflow import STUDY, PodAirflow, start_airflow
 from tests.compose.kubernetes.cluster import kubernetes_cluster
+from tests.compose.kubernetes.pod_airflow import STUDY, PodAirflow, start_airflow
 from tests.compose.kubernetes.programs import why_not
 from tests.compose.phases import phase
 from tests.compose.stack import ComposeStack

@@ -13,7 +13,7 @@ from kafka_pareto.study.identifiers import TUNE_DAG_ID
 from kafka_pareto_embedded.airflow_api.answers import TaskRun
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
-from tests.compose.kubernetes.airflow import STUDY, PodAirflow
+from tests.compose.kubernetes.pod_airflow import STUDY, PodAirflow
 from tests.compose.kubernetes.release import NAMESPACE, SCHEDULER
 from tests.compose.phases import phase
 from tests.planned import planned_design, stored_ids

@@ -116,7 +116,8 @@ test: setup-tests lint test-fast ## run linters, type checks and tests, fast tes
 test-studies: log-pipeline $(BROWSER) $(STAMPS)/registry ## test whole studies, DAG runs, MLflow, pages in a browser, simulations, log pipeline
 	$(MAVEN) -f $(LOG_PIPELINE)/aggregator/pom.xml test -DstateDir='$(TOOLS)/log-pipeline'
 	CGO_ENABLED=0 GOTOOLCHAIN=auto go -C $(LOG_PIPELINE)/collector test -trimpath -buildvcs=false ./...
-	$(PYTHON) -m pytest tests/stack tests/system tests/contract tests/dags tests/browser tests/simulations tests/tasks -m 'studies and not long' -n 3 --dist loadscope --no-loadscope-reorder
+	$(PYTHON) -m pytest tests/stack tests/system tests/contract tests/dags tests/browser tests/simulations tests/tasks -m 'studies and not (long or alone)' -n 3 --dist loadscope --no-loadscope-reorder
+	$(PYTHON) -m pytest tests/system -m 'studies and alone and not long' -n 0
 
 test-compose: log-pipeline $(STAMPS)/hyperkube ## test the stack in containers and pods, on an engine of the tests (root, Debian)
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose -m compose

@@ -7,7 +7,7 @@ ifndef INSTALLING
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: help run rollback retune active in-force ingest remove-topics doctor audit sizing up down status backup restore clean env docs pictures test test-fast test-studies test-compose test-kubernetes test-long benchmark benchmark-runs benchmark-cluster lint advisories sbom mutants setup lock log-pipeline preflight preflight-start preflight-run preflight-tests setup-tests
+.PHONY: help run rollback retune active in-force ingest remove-topics doctor audit sizing up down status backup restore clean env compose-backup compose-restore docs pictures test test-fast test-studies test-compose test-kubernetes test-long benchmark benchmark-runs benchmark-cluster lint advisories sbom mutants setup lock log-pipeline preflight preflight-start preflight-run preflight-ingest preflight-tests setup-tests
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -59,7 +59,7 @@ rollback: setup ## roll back to the previous settings: STUDY=… RECORD_SIZE=…
 retune: setup ## check whether the active settings are still the best, tune again if not: STUDY=…
 	@$(STACK) retune
 
-ingest: setup ## send CSV files, resumable: FILE=… TOPIC=… [KEY=…] [VALUES=json] …
+ingest: preflight-ingest setup ## send CSV files, resumable: FILE=… TOPIC=… [KEY=…] [VALUES=json] …
 	@$(STACK) ingest
 
 remove-topics: setup ## delete topics left behind by campaigns: [KAFKA=… KAFKA_CONFIG=… CONSENT=yes]
@@ -92,11 +92,18 @@ restore: setup ## restore a backup into a state folder without a stack: FILE=…
 clean: ## stop the stack and remove all state and installed tools
 # A damaged environment must not prevent the removal; a working one may refuse it.
 	@if [ -e $(STAMPS)/python ] && $(PYTHON) -c 'import kafka_pareto_cli.app' 2>/dev/null; then $(STACK) clean; fi
-	@if [ "$$KAFKA_PARETO_STATE" = '$(TOOLS)' ]; then rm -rf .state; fi
+	@if [ "$$KAFKA_PARETO_STATE" = '$(TOOLS)' ]; then \
+	  if [ -L .state ]; then find -H .state -mindepth 1 -delete; else rm -rf .state; fi; fi
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 env: ## for docker compose: write .env with generated secrets, or add its missing lines
 	@python3 -B -m kafka_pareto_containers.env_file
+
+compose-backup: # the stopped stack in containers: FOLDER=…
+	@python3 -B -m kafka_pareto_containers.backup save "$$KAFKA_PARETO_OPTION_FOLDER"
+
+compose-restore: # into a stack in containers without data: FOLDER=…
+	@python3 -B -m kafka_pareto_containers.backup restore "$$KAFKA_PARETO_OPTION_FOLDER"
 
 ##@ Development
 docs: setup ## check the figures of the documentation and build it as a site in .state/docs
@@ -220,6 +227,9 @@ preflight-start:
 
 preflight-run:
 	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight --start --run $(if $(WITH_LOG_PIPELINE),--log-pipeline)
+
+preflight-ingest:
+	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight --ingest
 
 preflight-tests:
 	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight --tests

@@ -63,9 +63,7 @@ class FakeCluster(Cluster):
 
     def describe(self) -> ClusterDescription:
         brokers = tuple(Broker(id=n, host="fake", port=9092, rack=None) for n in (1, 2, 3))
-        return ClusterDescription(
-            cluster_id="fake", brokers=brokers, controller_id=1, kafka_version="4.3", metadata_version="4.3-IV0"
-        )
+        return ClusterDescription(cluster_id="fake", brokers=brokers, controller_id=1, kafka_version="4.3")
 
     def create_topic(self, topic: str, *_: object) -> str:
         return "existed" if topic in self.end_offsets else "created"

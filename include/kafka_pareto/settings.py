@@ -23,6 +23,7 @@ class Settings(BaseSettings):
     s3_access_key: str = ""
     s3_secret_key: SecretStr = SecretStr("")
     s3_bucket: str = "kafka-pareto"
+    s3_region: str = "us-east-1"
     store_folder: Path | None = Field(default=None, description="a local folder to use instead of S3")
     mlflow_tracking_uri: str = ""
     mlflow_username: str = Field(default="", description="MLflow's login; empty if it requires none")

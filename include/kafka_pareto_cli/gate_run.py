@@ -76,7 +76,7 @@ def run_gate(request: GateRequest, settings: Settings, console: Console) -> Gate
     except (KafkaParetoError, KeyboardInterrupt, SystemExit) as error:
         if not isinstance(error, BadInputError) and store.tag(keys.frozen_study()) is not None:
             console.print(
-                f"Nothing measured is lost. To resume: the same command with --resume {gate_id}",
+                f"All measurements are kept. To resume: the same command with --resume {gate_id}",
                 highlight=False,
                 soft_wrap=True,
             )

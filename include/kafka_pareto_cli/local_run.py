@@ -69,7 +69,12 @@ def run_here(request: RunRequest, settings: Settings, console: Console) -> Campa
         KafkaParetoError: If a step fails; the measurements so far are kept.
     """
     keys, began = CampaignKeys(request.study, request.campaign or timestamp()), time.monotonic()
-    console.print(f"Campaign {keys.campaign} of study {keys.study}, stored in {settings.store_folder}", highlight=False)
+    console.print(
+        f"Campaign {keys.campaign} of study {keys.study}, stored in {settings.store_folder}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
 
     def tell(step: Step, case: str | None, round_number: int) -> None:
         at = f" ({case_label(case)})" if case else ""
@@ -84,7 +89,7 @@ def run_here(request: RunRequest, settings: Settings, console: Console) -> Campa
         may_resume = not isinstance(error, BadInputError)  # bad input fails again
         if may_resume and open_store(settings).tag(keys.frozen_study()) is not None:
             again = f"the same command with --campaign {keys.campaign}"
-            console.print(f"Nothing measured is lost. To resume: {again}", highlight=False)
+            console.print(f"All measurements are kept. To resume: {again}", highlight=False)
         raise
     if ended.notice is not None:
         console.print(f"\n{ended.notice.subject}", markup=False, highlight=False)

@@ -70,7 +70,7 @@ def replying(main: Callable[..., Reply]) -> Callable[..., None]:
 
 @contextmanager
 def clear_errors(as_json: bool = False) -> Iterator[None]:
-    """Print a user's mistake as one message, without a traceback; let TERM end a command cleanly, like Ctrl-C.
+    """Print a user's mistake or a machine's fault as one message, without a traceback; let TERM end like Ctrl-C.
 
     The message goes to stderr; `as_json` also prints an object with `error` and `exit_code` to stdout.
     """
@@ -83,7 +83,8 @@ def clear_errors(as_json: bool = False) -> Iterator[None]:
         return SystemExit(code)
 
     try:
-        yield
+        with _faults_as_errors():
+            yield
     except KafkaParetoError as error:
         message = as_typed(str(error))
         for line in message.splitlines():
@@ -96,3 +97,15 @@ def clear_errors(as_json: bool = False) -> Iterator[None]:
         if ended.code == _TERMINATED:
             raise end("terminated", _TERMINATED) from None
         raise
+
+
+@contextmanager
+def _faults_as_errors() -> Iterator[None]:
+    """Convert an OSError, such as of a full disk, to an error that names its file."""
+    try:
+        yield
+    except BrokenPipeError:  # the reader of stdout has ended; Typer handles it
+        raise
+    except OSError as error:
+        message = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or repr(error)
+        raise KafkaParetoError(message) from error

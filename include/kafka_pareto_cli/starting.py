@@ -91,7 +91,7 @@ def is_interactive() -> bool:
 
 
 def form_of(whole: bool) -> ResultForm:
-    """Return the result as text."""
+    """Return the form in which to print the result."""
     return "whole" if whole else "answer"
 
 

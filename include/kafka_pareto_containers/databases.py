@@ -24,12 +24,18 @@ def make_databases(host: str, superuser_password: str, passwords: dict[str, str]
         passwords: The password of each role, by the name of the role and its database.
 
     Raises:
-        DatabaseError: If Postgres refuses.
+        DatabaseError: If Postgres refuses, or does not answer.
     """
     try:
         connection = psycopg2.connect(
             host=host, user="postgres", password=superuser_password, connect_timeout=_CONNECT_TIMEOUT_S
         )
+    except psycopg2.Error as error:
+        raise DatabaseError(
+            f"Postgres at {host} refused the login of postgres, or did not answer: {str(error).strip()}; it keeps the "
+            "POSTGRES_PASSWORD of its first start: restore that in .env, or change it with ALTER ROLE"
+        ) from error
+    try:
         connection.autocommit = True  # a database cannot be created within a transaction
         with connection.cursor() as asking:
             for name, password in passwords.items():

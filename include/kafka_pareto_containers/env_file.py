@@ -33,7 +33,9 @@ class EnvFileError(Exception):
 
 
 def completed(example: str, existing: str, environment: Mapping[str, str]) -> str:
-    """Return the text of `.env`: the existing lines, then the missing lines of the example.
+    """Return the text of `.env`: the existing lines, then the missing ones of the example.
+
+    A value that this function determines, such as a secret, is also missing if it is empty.
 
     Args:
         example: The text of `.env.example`.
@@ -43,14 +45,14 @@ def completed(example: str, existing: str, environment: Mapping[str, str]) -> st
     Raises:
         EnvFileError: If a value cannot be determined.
     """
-    known = _pairs(existing)
+    known = pairs(existing)
     lines: list[str] = []
     for line in example.splitlines():
         found = _LINE.fullmatch(line)
         if found is None:
             if not existing:
                 lines.append(line)
-        elif found[1] not in known:
+        elif found[1] not in known or (found[2].startswith("<") and not known[found[1]]):
             known[found[1]] = _value(found[1], found[2], known, environment)
             lines.append(f"{found[1]}={_as_compose_reads_it(found[1], known[found[1]])}")
     if not existing:
@@ -58,6 +60,11 @@ def completed(example: str, existing: str, environment: Mapping[str, str]) -> st
     if not lines:
         return existing
     return "\n".join([existing.removesuffix("\n"), "# Added by make env:", *lines, ""])
+
+
+def generated(example: str) -> list[str]:
+    """Return the names of the variables of `.env.example` that get random values."""
+    return [name for name, value in pairs(example).items() if value in _GENERATED]
 
 
 def _value(name: str, template: str, known: Mapping[str, str], environment: Mapping[str, str]) -> str:
@@ -88,7 +95,8 @@ def _group_of(name: str, socket: str) -> int:
     return found.st_gid
 
 
-def _pairs(text: str) -> dict[str, str]:
+def pairs(text: str) -> dict[str, str]:
+    """Return the variables of a text in the form of `.env`, without quotes."""
     found = (_LINE.fullmatch(line) for line in text.splitlines())
     return {match[1]: re.sub(r"""^(['"])(.*)\1$""", r"\2", match[2].rstrip()) for match in found if match}
 
@@ -96,16 +104,20 @@ def _pairs(text: str) -> dict[str, str]:
 def main(folder: Path = PROJECT) -> int:
     """Write or complete the project's `.env`, report the change, and return the exit code."""
     path = folder / ".env"
-    existing = path.read_text(encoding="utf-8") if path.exists() else ""
     try:
+        existing = path.read_text(encoding="utf-8") if path.exists() else ""
         text = completed((folder / ".env.example").read_text(encoding="utf-8"), existing, os.environ)
+        added = len(pairs(text).items() - pairs(existing).items())
+        if added or path.stat().st_mode & 0o077:
+            write_private(path, text)
     except EnvFileError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    added = _pairs(text).keys() - _pairs(existing).keys()
-    if added or path.stat().st_mode & 0o077:
-        write_private(path, text)
-    print(f"{path}: {f'{len(added)} lines written' if added else 'already complete'} (mode 600).")
+    except OSError as error:
+        print(f"error: {error.filename or path}: {error.strerror}", file=sys.stderr)
+        return 1
+    written = f"{added} line{'' if added == 1 else 's'} written" if added else "already complete"
+    print(f"{path}: {written} (mode 600).")
     print("Airflow's logins are viewer, operator and admin; their passwords are in it (AIRFLOW_…_PASSWORD).")
     print("MLflow's login is admin; its password is in it (MLFLOW_ADMIN_PASSWORD).")
     return 0

@@ -91,6 +91,8 @@ export async function moveSettings(dag, conf, tell) {
       `You have read access only. To change the active settings, you need permission to trigger ${dag} in Airflow.`,
     );
   if (answer.status === 404) throw new Refused(`Airflow has no DAG ${dag}; no change was made.`);
+  if (answer.status >= 500)
+    throw new Refused(`The change may have started: check the runs of ${dag} before you retry. ${await said(answer)}`);
   if (!answer.ok) throw new Refused(`No change was made: ${await said(answer)}`);
   let run = await answer.json();
   tell(run);

@@ -1,5 +1,6 @@
 // Draw the page's two charts.
 
+import { Unanswered } from "./asking.js";
 import { marks, parallel, scatter } from "./chart_traces.js";
 
 export const CHART_OPTIONS = { displayModeBar: false, responsive: true };
@@ -21,10 +22,14 @@ export async function plotly() {
   }
   loading ??=
     globalThis.Plotly ??
-    new Promise((done) => {
+    new Promise((done, failed) => {
       const script = document.createElement("script");
       script.src = document.getElementById("plotly").href;
       script.addEventListener("load", done);
+      script.addEventListener("error", () => {
+        loading = null; // the next drawing tries again
+        failed(new Unanswered("The charts could not be loaded. Reload the page."));
+      });
       document.head.append(script);
     });
   await loading;
@@ -55,5 +60,5 @@ export function countDrawn() {
 }
 
 export function redrawOnTheme() {
-  if (last) drawCharts(...last);
+  return last ? drawCharts(...last) : null;
 }

@@ -158,5 +158,5 @@ export async function showChecks(view, current) {
 }
 
 export function redrawChecks() {
-  if (last?.[0].length) draw(...last);
+  return last?.[0].length ? draw(...last) : null;
 }

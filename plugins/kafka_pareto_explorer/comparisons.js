@@ -20,10 +20,10 @@ async function openCampaign(name, current = opening()) {
   shown = null;
   const [study, campaign] = name.split("/");
   remember({ study, campaign });
+  showLinks(null);
   const overview = await ask(campaignPath());
   if (!current()) return;
-  const report = `${campaignPath("api/campaigns")}/artifacts/${overview.report}`;
-  fill("links", overview.report ? link(report, "Report") : null, ...siteLinks("./", "Pareto explorer"));
+  showLinks(overview.report);
   $("waiting").hidden = overview.parts.length > 0;
   options(
     $("part"),
@@ -34,6 +34,11 @@ async function openCampaign(name, current = opening()) {
   const chosen = overview.parts.includes(asked("part")) ? asked("part") : overview.parts[0];
   $("part").value = chosen;
   await openPart(chosen, current);
+}
+
+function showLinks(report) {
+  const address = `${campaignPath("api/campaigns")}/artifacts/${report}`;
+  fill("links", report ? link(address, "Report") : null, ...siteLinks("./", "Pareto explorer"));
 }
 
 async function openPart(part, current = opening()) {
@@ -71,6 +76,7 @@ async function draw() {
     chart,
     place: el("div", { class: "chart", role: "img", "aria-label": `${chart.title}; the tables below list the values` }),
   }));
+  for (const drawn of document.querySelectorAll("#charts .js-plotly-plot")) library.purge(drawn);
   fill("charts", ...charts.map(({ chart, place }) => el("div", {}, el("h3", {}, headingOf(chart)), place)));
   for (const { chart, place } of charts) {
     const drawn = chart.heat ? heat(chart, theme) : levels(view, chart, theme);

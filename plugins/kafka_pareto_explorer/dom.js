@@ -41,12 +41,15 @@ export function fill(id, ...children) {
 // Keep a value and its unit on one line.
 const BEFORE_UNIT = / (?=%|ms\b|MiB\b)/gu;
 
-/** A table from rows of texts, header first; columns in `text` wrap, or all with `wrap`. */
+/** A table of texts: a header, then rows, each headed by its first cell; columns in `text` wrap, or all with `wrap`. */
 export function table(rows, { chosen = -1, text = [], wrap = false } = {}) {
   const [header, ...body] = rows;
   const kind = (column) => (text.includes(column) ? "text" : null);
   const head = (name, column) => el("th", { scope: "col", class: kind(column) }, name);
-  const cell = (value, column) => el("td", { class: kind(column) }, String(value).replace(BEFORE_UNIT, "\u00a0"));
+  const cell = (value, column) => {
+    const scope = column === 0 ? "row" : null;
+    return el(scope ? "th" : "td", { scope, class: kind(column) }, String(value).replace(BEFORE_UNIT, "\u00a0"));
+  };
   const heads = el("thead", {}, el("tr", {}, ...header.map(head)));
   const lines = body.map((row, at) => el("tr", { class: at === chosen ? "chosen" : null }, ...row.map(cell)));
   return el("div", { class: "scroll" }, el("table", { class: wrap ? "wrap" : null }, heads, el("tbody", {}, ...lines)));

@@ -1,14 +1,14 @@
 // The Pareto explorer: the address holds the state of the view; the server makes every decision.
 
 import { offer, showActive } from "./active_settings.js";
-import { ask, keptWhere, Refused, runOf, waitingOf } from "./asking.js";
+import { ask, keptWhere, runOf, waitingOf } from "./asking.js";
 import { drawCharts, redrawOnTheme } from "./charts.js";
 import { redrawChecks, showChecks } from "./checks.js";
 import { fill, options, quiet } from "./dom.js";
 // biome-ignore lint/performance/noNamespaceImport: panels.best reads better than best, and nothing is bundled
 import * as panels from "./panels.js";
 import { readRequirements, requirementsForm } from "./requirements.js";
-import { $, followTheme, shell, tell } from "./shell.js";
+import { $, followTheme, shell } from "./shell.js";
 import { label, measuredOf } from "./values.js";
 
 const PROGRESS_EVERY_MS = 10_000;
@@ -39,9 +39,13 @@ async function openCampaign(name, current = opening()) {
   state.current = current;
   clearInterval(state.following);
   state.following = null;
-  panels.approval(null);
   const [study, campaign] = name.split("/");
   remember({ study, campaign });
+  // If this campaign is refused, nothing of the previous one stays.
+  panels.approval(null);
+  panels.prior(null);
+  panels.progress({ finished: true });
+  panels.links({ data_docs: [] }, campaignPath());
   const overview = await ask(campaignPath());
   if (!current()) return;
   const sizes = overview.cases.map((each) => each.case);
@@ -91,8 +95,9 @@ async function openSize(current = opening()) {
 /** Load active settings and checks; the choice and the charts do not wait for them. */
 function beside() {
   const { view, current } = state;
-  guarded(() => showActive(view, { dag: state.settingsDag, options: state.options }, inForceMoved, current))();
-  guarded(() => showChecks(view, current))();
+  const settings = { dag: state.settingsDag, options: state.options };
+  guarded(() => showActive(view, settings, inForceMoved, current), "active settings")();
+  guarded(() => showChecks(view, current), "checks")();
 }
 
 function inForceMoved() {
@@ -105,7 +110,7 @@ function offerToMove(place, configuration) {
   const { view } = state;
   const conf = { study: view.study, campaign: view.campaign, case: view.case, configuration };
   const move = { conf, at: view.case_label, dag: state.settingsDag, options: state.options };
-  if ($(place)) guarded(() => offer($(place), state.path, move, inForceMoved))();
+  if ($(place)) guarded(() => offer($(place), state.path, move, inForceMoved), place)();
 }
 
 /** Request the best match; ignore all answers but the latest. */
@@ -126,7 +131,8 @@ async function choose(changed) {
 }
 
 function draw() {
-  drawCharts(state, { across: $("across").value, up: $("up").value }, (id) => side("left", id));
+  const axes = { across: $("across").value, up: $("up").value };
+  guarded(() => drawCharts(state, axes, (id) => side("left", id)), "charts")();
   panels.estimates(state.view, state.choice);
 }
 
@@ -186,12 +192,10 @@ function follow(first, dag) {
   let known = first.repetitions;
   let run = null;
   let readAt = Date.now();
-  const timer = setInterval(
-    guarded(async () => {
-      if (!document.hidden) await show(await ask(`${path}/progress`));
-    }),
-    PROGRESS_EVERY_MS,
-  );
+  const look = guarded(async () => show(await ask(`${path}/progress`)), "progress");
+  const timer = setInterval(() => {
+    if (!document.hidden) look();
+  }, PROGRESS_EVERY_MS);
   state.following = timer;
   async function show(progress) {
     // Stored progress is shown even if Airflow does not respond.
@@ -200,7 +204,10 @@ function follow(first, dag) {
     panels.progress(progress, run, dag);
     const due = progress.repetitions !== known && Date.now() - readAt >= RESULTS_EVERY_MS;
     if (progress.finished) {
+      const overview = await ask(path);
+      if (timer !== state.following) return;
       clearInterval(timer);
+      panels.links(overview, path);
       followApproval(dag);
     }
     if (!(due || progress.finished)) return;
@@ -208,12 +215,12 @@ function follow(first, dag) {
     readAt = Date.now();
     await openSize(state.current);
   }
-  guarded(() => show(first))();
+  guarded(() => show(first), "progress")();
 }
 
 function redraw() {
-  if (state.choice) redrawOnTheme();
-  redrawChecks();
+  if (state.choice) guarded(redrawOnTheme, "charts")();
+  guarded(redrawChecks)();
 }
 
 followTheme(redraw);
@@ -230,11 +237,5 @@ for (const id of ["across", "up"])
     draw();
   });
 for (const id of ["left", "right"]) $(id).addEventListener("change", () => side(id, $(id).value));
-addEventListener("unhandledrejection", (event) => {
-  if (event.reason instanceof Refused) {
-    event.preventDefault();
-    tell(event.reason);
-  }
-});
 fill("card", quiet("Loading …"));
 page.start();

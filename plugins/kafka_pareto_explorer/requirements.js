@@ -42,7 +42,7 @@ function requirement(view, [objective, about], asked, changed) {
   const steps = stepsOf(view.points, objective, atLeast);
   const words = `${about.label} ${atLeast ? "at least" : "at most"}`;
   const says = (value) => (value === "" ? "any" : shown(about, Number(value)));
-  const said = el("output", {}, says(asked(objective) ?? ""));
+  const said = el("output");
   const number = el("input", {
     type: "number",
     min: 0,
@@ -50,7 +50,7 @@ function requirement(view, [objective, about], asked, changed) {
     id: objective,
     "aria-label": `${words}, typed`,
     placeholder: about.unit || "any",
-    value: asked(objective) ?? "",
+    value: limitOf(asked(objective)),
   });
   const slider = el("input", {
     type: "range",
@@ -73,6 +73,7 @@ function requirement(view, [objective, about], asked, changed) {
     changed();
   });
   number.addEventListener("change", () => {
+    number.value = limitOf(number.value);
     slider.value = positionOf(steps, atLeast, number.value);
     settle();
     changed();
@@ -86,11 +87,14 @@ function requirement(view, [objective, about], asked, changed) {
   );
 }
 
+/** The text of a limit; empty unless it is above zero. */
+export const limitOf = (text) => (Number(text) > 0 ? text : "");
+
 /** The form's values by server parameter. */
 export function readRequirements() {
   const value = (id) => document.getElementById(id)?.value ?? "";
   const limits = document.querySelectorAll("#requirements input[type=number]");
-  const bounds = Array.from(limits, (limit) => [limit.id, Number(limit.value) > 0 ? limit.value : ""]);
+  const bounds = Array.from(limits, (limit) => [limit.id, limitOf(limit.value)]);
   return { ...Object.fromEntries(bounds), durability: value("durability"), prefer: value("prefer") };
 }
 

@@ -41,10 +41,47 @@ export function campaignOf(address, campaigns) {
 export const $ = (id) => document.getElementById(id);
 
 /** Show a refusal; any other error is a bug in the page. */
-export function tell(error) {
+function tell(error) {
   if (!(error instanceof Refused)) throw error;
   $("trouble").textContent = error.message;
   $("trouble").hidden = false;
+}
+
+/**
+ * Return a function that wraps an action to show its refusal, unless another campaign was opened since. A later success
+ * of an action with the same `source` hides it.
+ */
+export function guard(opened) {
+  let called = 0;
+  let told = {};
+  return (action, source = action) =>
+    () => {
+      called += 1;
+      const call = called;
+      const done = action();
+      const number = opened();
+      return Promise.resolve(done).then(
+        () => {
+          if (told.source === source && told.call < call) $("trouble").hidden = true;
+        },
+        (error) => {
+          if (number !== opened() && error instanceof Refused) return;
+          tell(error);
+          told = { source, call };
+        },
+      );
+    };
+}
+
+/** Let the skip link move the focus alone: the fragment of the address holds the page's state. */
+function skipWithoutAddress() {
+  const skip = document.querySelector(".skip");
+  skip.addEventListener("click", (event) => {
+    event.preventDefault();
+    const target = document.querySelector(skip.getAttribute("href"));
+    target.tabIndex = -1;
+    target.focus();
+  });
 }
 
 function offerCampaigns(address, campaigns) {
@@ -61,11 +98,12 @@ function offerCampaigns(address, campaigns) {
 
 /**
  * A page of campaigns: `path` lists them, `openCampaign` shows one, `hidden` names the elements to hide while opening.
- * Returns access to the address, and `guarded`, which wraps an action to show its refusals.
+ * Returns access to the address, and `guarded`, which shows an action's refusal until the same action succeeds.
  */
 export function shell({ path, hidden, openCampaign }) {
   let at = new URLSearchParams(location.hash.slice(1));
   let opened = 0;
+  const guarded = guard(() => opened);
 
   /** Return a check that no other campaign was opened since; its answers would be stale. */
   function opening() {
@@ -73,16 +111,6 @@ export function shell({ path, hidden, openCampaign }) {
     opened += 1;
     const number = opened;
     return () => number === opened;
-  }
-
-  function guarded(action) {
-    return () => {
-      const done = action();
-      const number = opened;
-      return Promise.resolve(done).catch((error) => {
-        if (number === opened || !(error instanceof Refused)) tell(error);
-      });
-    };
   }
 
   async function start() {
@@ -105,6 +133,7 @@ export function shell({ path, hidden, openCampaign }) {
     "change",
     guarded(() => openCampaign($("campaign").value)),
   );
+  skipWithoutAddress();
   $("loading").remove(); // it stays if a part of this script fails to load
   const encoded = (name) => encodeURIComponent(at.get(name));
   return {

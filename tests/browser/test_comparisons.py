@@ -28,7 +28,7 @@ def test_a_comparison_has_its_table_its_plot_and_its_csv_and_is_not_in_the_paret
     page.goto(f"{explorer.url}comparisons")
     page.wait_for_selector("body[data-drawn='1']")
     expect(page.get_by_role("heading", name="codec_text: compression.type")).to_be_visible()
-    expect(page.get_by_role("cell", name="lz4 (reference)").first).to_be_visible()
+    expect(page.get_by_role("rowheader", name="lz4 (reference)").first).to_be_visible()
     expect(page.locator("#charts .js-plotly-plot")).to_have_count(2)
     visitor.picture("comparison_levels")
     with page.expect_download() as started:
@@ -41,6 +41,10 @@ def test_a_comparison_has_its_table_its_plot_and_its_csv_and_is_not_in_the_paret
     expect(page.get_by_text("batch.size and linger.ms interact")).to_be_visible()
     visitor.picture("comparison_grid")
     assert "part=grid" in page.url
+    address = page.url
+    page.locator(".skip").press("Enter")
+    expect(page.locator("#part-title")).to_be_focused()
+    assert page.url == address
 
     page.get_by_role("link", name="Pareto explorer").click()
     expect(page.locator("#campaign")).to_contain_text("paper")

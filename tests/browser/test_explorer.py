@@ -122,6 +122,55 @@ def test_the_address_brings_back_the_same_view(explorer: Explorer, visitor: Visi
     assert visitor.page.get_by_label("x-axis").input_value() == "latency_cv"
 
 
+def test_the_skip_link_moves_the_focus_and_keeps_the_view(explorer: Explorer, visitor: Visitor) -> None:
+    open_view(explorer, visitor)
+    address = visitor.page.url
+    visitor.page.locator(".skip").press("Enter")
+    expect(visitor.page.locator("#requirements")).to_be_focused()
+    assert visitor.page.url == address
+    expect(visitor.page.locator("#best .name")).to_be_visible()
+
+
+def test_a_refusal_is_shown_until_the_same_action_succeeds(explorer: Explorer, visitor: Visitor) -> None:
+    open_view(explorer, visitor)
+    choices = "**/choice?*"
+    visitor.page.route(choices, lambda route: route.fulfill(status=503, json={"detail": "it restarts"}))
+    slider = visitor.page.get_by_label("latency CV at most", exact=True)
+    slider.press("Home")
+    expect(visitor.page.get_by_role("alert")).to_have_text("it restarts")
+    visitor.page.get_by_label("right").select_option(best_id(visitor))
+    expect(visitor.page.get_by_role("alert")).to_be_visible()
+    visitor.page.unroute(choices)
+    slider.press("End")
+    expect(visitor.page.get_by_role("alert")).to_be_hidden()
+
+
+def test_charts_that_could_not_be_loaded_are_drawn_at_the_next_try(explorer: Explorer, visitor: Visitor) -> None:
+    library = "**/plotly.min.js*"
+    visitor.page.route(library, lambda route: route.abort())
+    visitor.page.goto(f"{explorer.url}#study=paper&campaign={CAMPAIGN}&size={CASE}")
+    expect(visitor.page.get_by_role("alert")).to_have_text("The charts could not be loaded. Reload the page.")
+    expect(visitor.page.locator("#interval-note")).not_to_be_empty()
+    visitor.page.unroute(library)
+    visitor.page.get_by_label("x-axis").select_option("latency_cv")
+    visitor.page.wait_for_selector("body[data-drawn]")
+
+
+def test_a_refused_campaign_shows_nothing_of_the_one_before(explorer: Explorer, visitor: Visitor) -> None:
+    campaign = explorer.campaign()
+    campaign.write_record(campaign.keys.prior(), Prior(half_life_days=30, campaigns=[]))
+    open_view(explorer, visitor)
+    report = visitor.page.get_by_role("link", name="Report")
+    expect(visitor.page.locator("#prior")).to_be_visible()
+    expect(report).to_be_visible()
+    visitor.page.evaluate("location.hash = 'study=paper&campaign=20260101-unknown'")
+    expect(visitor.page.get_by_role("alert")).to_be_visible()
+    for part in ("#view", "#prior", "#progress"):
+        expect(visitor.page.locator(part)).to_be_hidden()
+    expect(report).to_have_count(0)
+    expect(visitor.page.get_by_role("link", name="Comparisons").first).to_be_visible()
+
+
 def test_the_downloaded_properties_are_the_artifact(explorer: Explorer, visitor: Visitor, tmp_path: Path) -> None:
     open_view(explorer, visitor)
     with visitor.page.expect_download() as started:
@@ -235,6 +284,19 @@ def test_a_running_campaign_shows_its_progress_and_first_results(explorer: Explo
     expect(visitor.page.locator("#card")).to_contain_text("No decision yet")
     expect(visitor.page.locator("#best")).to_contain_text("Not confirmed")
     visitor.picture("running")
+
+
+def test_the_links_of_a_watched_campaign_come_when_it_ends(explorer: Explorer, visitor: Visitor) -> None:
+    key = explorer.campaign().keys.report("report.html")
+    written = explorer.store.get(key)
+    explorer.store.delete(key)
+    open_view(explorer, visitor)
+    report = visitor.page.get_by_role("link", name="Report")
+    expect(visitor.page.locator("#progress")).to_contain_text("… report")
+    expect(report).to_have_count(0)
+    explorer.store.put(key, written)
+    expect(report).to_be_visible()
+    expect(visitor.page.locator("#progress")).to_be_hidden()
 
 
 def test_progress_is_shown_though_airflows_api_fails(explorer: Explorer, visitor: Visitor) -> None:

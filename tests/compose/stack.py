@@ -62,15 +62,26 @@ class ComposeStack:
 
     def compose(self, *arguments: str, timeout_s: float = 120, standard_input: str = "") -> str:
         """Runs `docker compose` on the stack's files, with this on its standard input; what it printed."""
-        files = [option for name in (*_FILES, str(self._folder / "secured.yaml")) for option in ("--file", name)]
         return self.engine.docker(
-            "compose",
-            *["--env-file", str(self._env_file), *files, *arguments],
+            *["compose", *arguments],
             timeout_s=timeout_s,
-            environment=self._given,
+            environment=self._environment(),
             standard_input=standard_input,
             cwd=ROOT,
         ).stdout
+
+    def _environment(self) -> dict[str, str]:
+        """The variables by which Compose finds the stack's files."""
+        files = ":".join((*_FILES, str(self._folder / "secured.yaml")))
+        return self._given | {"COMPOSE_FILE": files, "COMPOSE_ENV_FILES": str(self._env_file)}
+
+    def make(self, target: str, folder: Path) -> subprocess.CompletedProcess[str]:
+        """Runs `make` as a user of the stack does."""
+        environment = self.engine.environment() | self._environment()
+        command = ["make", "--silent", target, f"FOLDER={folder}"]
+        return subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False
+        )
 
     def build(self, studies: Mapping[str, Mapping[str, Any]]) -> None:
         """Builds every image, with these studies; those that others are built on go first."""
@@ -190,6 +201,10 @@ class ComposeStack:
         assert f"{CLIENT_CONFIG} stored" in stored
         self._given |= {"COMPOSE_PROFILES": "monitoring,celery", "KAFKA_PARETO_EXECUTOR": "CeleryExecutor"}
         self.compose("up", "--detach", "--wait", timeout_s=_UP_TIMEOUT_S)
+
+    def turn_from_celery(self) -> None:
+        """Has the scheduler run tasks again, and leaves out monitoring, from the next start on."""
+        self._given |= {"COMPOSE_PROFILES": "", "KAFKA_PARETO_EXECUTOR": "LocalExecutor"}
 
     def tuning_studies(self) -> dict[str, dict[str, Any]]:
         """A short study, and the same on the second cluster, which asks for a login."""

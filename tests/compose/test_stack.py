@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import stat
+from pathlib import Path
 
 import httpx
 import pytest
@@ -17,8 +19,9 @@ from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.compose.comparisons import STUDIES, compared
 from tests.compose.dashboards import unanswered
 from tests.compose.disturbed_campaign import CASE, Finished, manifest, run_disturbed
+from tests.compose.phases import phase
 from tests.compose.stack import ComposeStack
-from tests.compose.two_clusters import tune_both
+from tests.compose.two_clusters import Tuned, tune_both
 from tests.planned import planned_confirmation, planned_design, stored_ids
 
 pytestmark = [pytest.mark.compose, pytest.mark.timeout(1500)]
@@ -168,8 +171,17 @@ def test_a_comparison_with_brokers_of_its_own_ends_well(stack: ComposeStack, stu
     assert campaign.store.tag(campaign.keys.report("report.html")) is not None
 
 
-def test_two_clusters_are_tuned_at_the_same_time_by_workers_of_their_own(stack: ComposeStack) -> None:
-    own, second = tune_both(stack)
+@pytest.fixture(scope="module")
+def tuned(stack: ComposeStack, finished: Finished) -> tuple[Tuned, Tuned]:
+    """A campaign of each cluster, stopped after measuring."""
+    assert finished.state == "success"  # until then, nothing else may load this machine
+    return tune_both(stack)
+
+
+def test_two_clusters_are_tuned_at_the_same_time_by_workers_of_their_own(
+    stack: ComposeStack, tuned: tuple[Tuned, Tuned]
+) -> None:
+    own, second = tuned
     assert (own.measure.queue, second.measure.queue) == ("default", "kafka_second")
     workers = [
         stack.container(service)["Config"]["Hostname"] for service in ("airflow-worker", "airflow-worker-second")
@@ -185,10 +197,47 @@ def test_two_clusters_are_tuned_at_the_same_time_by_workers_of_their_own(stack: 
         log = "\n".join(airflow.log(tune_dag_of("second"), second.run_id, second.measure))
     assert "Running command" in log
     assert stack.secured.password not in log
-    for tuned in (own, second):
-        prefix = tuned.campaign.keys.measurements(CASE)
-        assert stored_ids(tuned.campaign, prefix) == planned_design(tuned.campaign, CASE)
-        assert {each.outcome for each in tuned.campaign.read_repetitions(prefix)} == {"valid"}
+    for campaign in (own.campaign, second.campaign):
+        prefix = campaign.keys.measurements(CASE)
+        assert stored_ids(campaign, prefix) == planned_design(campaign, CASE)
+        assert {each.outcome for each in campaign.read_repetitions(prefix)} == {"valid"}
+
+
+def test_a_stopped_campaign_continues_in_an_empty_stack_after_a_restore(
+    stack: ComposeStack, finished: Finished, tuned: tuple[Tuned, Tuned], tmp_path: Path
+) -> None:
+    folder = tmp_path / "backup"
+    refused = stack.make("compose-backup", folder)
+    assert (refused.returncode, folder.exists()) == (2, False)
+    assert "error: the stack is up (kafka-pareto-airflow-api-server-1, " in refused.stderr
+
+    begun = tuned[0].campaign
+    measured = stored_ids(begun, begun.keys.measurements(CASE))
+    with phase("backup: stack down, saved, removed, restored, up"):
+        stack.turn_from_celery()
+        stack.compose("--profile", "*", "down", "--remove-orphans", "--timeout", "30")
+        saved = stack.make("compose-backup", folder)
+        assert saved.returncode == 0, saved.stderr
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert stack.secrets_in(saved.stdout + saved.stderr) == []
+        not_empty = stack.make("compose-restore", folder)
+        assert "error: volume airflow-logs: is not empty" in not_empty.stderr
+        stack.down()
+        assert stack.left() == []
+        restored = stack.make("compose-restore", folder)
+        assert restored.returncode == 0, restored.stderr
+        stack.compose("up", "--detach", "--wait", timeout_s=600)
+    with phase("backup: stopped campaign continued"), stack.login("operator") as airflow:
+        assert airflow.run(TUNE_DAG_ID, finished.run_id).state == "success"
+        run_id = airflow.trigger(TUNE_DAG_ID, {"study": begun.keys.study, "campaign": begun.keys.campaign}).dag_run_id
+
+        def done() -> bool:
+            return any(
+                (task.task_id, task.state) == ("validate", "success") for task in airflow.tasks(TUNE_DAG_ID, run_id)
+            )
+
+        wait_until("the data of the stopped campaign are validated", done, 240)
+    assert stored_ids(begun, begun.keys.measurements(CASE)) == measured
 
 
 def test_down_with_volumes_leaves_nothing(stack: ComposeStack) -> None:

@@ -26,10 +26,11 @@ _OWN_BINARY = Path(__file__).parent.parent.parent / ".state" / "bin" / "minio"
 class RunningMinio:
     """A MinIO server that a test may stop and start; its data outlive the stop."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, region: str = "us-east-1") -> None:
         self.access_key = "tester"
         self.secret_key = secrets.token_hex(16)
         self.data = folder / "data"
+        self._region = region
         self._folder = folder
         self._buckets = itertools.count(1)
         self._address = f"127.0.0.1:{free_ports(1)[0]}"
@@ -47,6 +48,7 @@ class RunningMinio:
             "HOME": str(self._folder),
             "MINIO_ROOT_USER": self.access_key,
             "MINIO_ROOT_PASSWORD": self.secret_key,
+            "MINIO_SITE_REGION": self._region,
             "MINIO_BROWSER": "off",
             "MINIO_UPDATE": "off",
         }
@@ -77,6 +79,7 @@ class RunningMinio:
             s3_access_key=self.access_key,
             s3_secret_key=self.secret_key,
             s3_bucket=bucket,
+            s3_region=self._region,
         )
 
     def url_to_put(self, bucket: str, key: str) -> str:
@@ -88,7 +91,7 @@ class RunningMinio:
         self._client().remove_bucket(bucket)
 
     def _client(self) -> Minio:
-        return Minio(self._address, self.access_key, self.secret_key, secure=False, region="us-east-1")
+        return Minio(self._address, self.access_key, self.secret_key, secure=False, region=self._region)
 
     @retry(
         retry=retry_if_exception_type(urllib3.exceptions.HTTPError) | retry_if_result(lambda status: status != 200),

@@ -154,6 +154,9 @@ class TestStoreContract:
                 writer.kill()
                 assert writer.wait() == -signal.SIGKILL, "it had ended already"
 
+        if isinstance(store, FolderStore):
+            open_store(store_settings)  # the next process
+            assert set(_large_files(disk)) == before
         assert store.keys("") == (["a"] if there_already else [])
         assert (store.tag("a") is not None) == there_already
         assert not there_already or store.get("a") == b"whole"
@@ -191,7 +194,7 @@ def s3_store_at(server: RunningMinio, wrong_by: timedelta) -> S3Store:
     settings = server.settings()
     secret = settings.s3_secret_key.get_secret_value()
     clock = partial(_time_of_a_clock, wrong_by)
-    return S3Store(settings.s3_endpoint, settings.s3_access_key, secret, settings.s3_bucket, clock)
+    return S3Store(settings.s3_endpoint, settings.s3_access_key, secret, settings.s3_bucket, clock=clock)
 
 
 def _time_of_a_clock(wrong_by: timedelta) -> datetime:
@@ -220,6 +223,16 @@ class TestFolderStore:
         with pytest.raises(StoreError, match=r"cannot write a: Is a directory"):
             store.put("a", b"y")
         assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+    def test_an_interrupted_write_leaves_nothing_behind(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def interrupt(_: int) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(os, "fsync", interrupt)
+        store = FolderStore(tmp_path)
+        with pytest.raises(KeyboardInterrupt):
+            store.put("a", b"x")
+        assert list(tmp_path.iterdir()) == []
 
     def test_a_file_in_the_place_of_the_folder_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("x")
@@ -250,6 +263,19 @@ class TestS3Store:
         with pytest.raises(StoreError, match="refused") as refusal:
             S3Store(minio_server.endpoint, minio_server.access_key, "a-wrong-secret", "bucket")
         assert "a-wrong-secret" not in str(refusal.value)
+
+    def test_requests_are_signed_for_the_region_of_the_settings(self, tmp_path: Path) -> None:
+        server = RunningMinio(tmp_path, region="eu-central-1")
+        server.start()
+        try:
+            settings = server.settings()
+            store = open_store(settings)
+            store.put("a", b"one")
+            assert store.put_if("a", b"two", store.tag("a")) is not None
+            with pytest.raises(StoreError, match="refused"):
+                open_store(settings.model_copy(update={"s3_region": "us-east-1"}))
+        finally:
+            server.stop()
 
     def test_a_store_that_went_away_is_reported_unreachable(self, tmp_path: Path) -> None:
         server = RunningMinio(tmp_path)

@@ -46,13 +46,14 @@ class ClusterOfOneEnd:
         self.manifest: dict[str, Any] = {"cases": ["1024", "8192"]}
         self.exit_code = 0
         self.said = ""
+        self.reason = "Error"
         self.pod: dict[str, Any] = {}
         monkeypatch.setattr(KubernetesPodOperator, "execute_sync", lambda operator, _: self._run(operator))
 
     def _run(self, operator: KubernetesPodOperator) -> dict[str, Any]:
         operator.config_file = str(self._config_file)
         self.pod = as_sent(operator.build_pod_request_obj(None))
-        state = {"terminated": {"exitCode": self.exit_code, "message": self.said}}
+        state = {"terminated": {"exitCode": self.exit_code, "message": self.said, "reason": self.reason}}
         status = {"name": "base", "image": "", "imageID": "", "ready": False, "restartCount": 0, "state": state}
         ended = {**self.pod, "status": {"phase": "Failed", "containerStatuses": [status]}}
         operator.remote_pod = as_received(ended)
@@ -177,6 +178,12 @@ def test_any_other_failure_may_be_retried(cluster: ClusterOfOneEnd) -> None:
     with pytest.raises(AirflowException, match="exit code 75: error: the store is down") as raised:
         execute()
     assert not isinstance(raised.value, AirflowFailException)
+
+
+def test_a_step_that_runs_out_of_memory_says_so(cluster: ClusterOfOneEnd) -> None:
+    cluster.exit_code, cluster.reason = 137, "OOMKilled"
+    with pytest.raises(AirflowException, match="137: the step ran out of memory; raise KAFKA_PARETO_STEP_MEMORY=3Gi"):
+        execute()
 
 
 @pytest.mark.parametrize("name", ["IMAGE", "SECRET", "MEMORY", "CPUS"])

@@ -167,13 +167,14 @@ test("moving the settings triggers the DAG of their cluster and follows its run 
   assert.deepEqual(JSON.parse(requests[0].body), { logical_date: null, conf });
 });
 
-test("a move that Airflow refuses reports that no change was made", async () => {
+test("a move that Airflow refuses reports that no change was made, unless a server error leaves it open", async () => {
   const move = () => moveSettings("settings_in_force", {}, assert.fail);
-  says(`POST ${RUNS}`, [403, {}], [404, {}], [409, { detail: "It is paused." }]);
+  says(`POST ${RUNS}`, [403, {}], [404, {}], [409, { detail: "It is paused." }], [502, "<html>"]);
 
   await assert.rejects(move(), refusal(Refused, /read access only/u));
   await assert.rejects(move(), refusal(Refused, /no DAG settings_in_force; no change was made/u));
   await assert.rejects(move(), refusal(Refused, /^No change was made: It is paused\.$/u));
+  await assert.rejects(move(), refusal(Refused, /^The change may have started: check the runs of settings_in_force /u));
 });
 
 test("the reason of a failed run is its failed task's last error", async () => {

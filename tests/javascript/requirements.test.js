@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { boundAt, positionOf, stepsOf } from "../../plugins/kafka_pareto_explorer/requirements.js";
+import { boundAt, limitOf, positionOf, stepsOf } from "../../plugins/kafka_pareto_explorer/requirements.js";
 
 const LATENCY = "p95_latency_ms";
 const THROUGHPUT = "throughput_mib_s";
@@ -25,6 +25,11 @@ test("one end of a slider means no limit: right for an upper bound, left for a l
   assert.equal(boundAt([5, 30, 120], true, 0), "");
   assert.equal(positionOf([5, 30, 120], false, ""), 3);
   assert.equal(positionOf([5, 30, 120], true, ""), 0);
+});
+
+test("a typed limit of zero or below is none", () => {
+  assert.deepEqual(["0", "-3", "", null].map(limitOf), ["", "", "", ""]);
+  assert.equal(limitOf("0.5"), "0.5");
 });
 
 test("positions and bounds convert back and forth", () => {

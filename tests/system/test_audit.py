@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
@@ -251,10 +251,20 @@ def test_the_study_of_a_topics_traffic_measures_with_its_records(
         assert each.number("paced_rate_records_s") == pytest.approx(RECORDS_S, rel=0.1)
 
 
+def audit_at(kafka: str, topics: list[str] | None) -> None:
+    audit(AuditRequest(topics=topics), kafka, load_settings())
+
+
+def verify_at(kafka: str, topics: list[str]) -> None:
+    request = VerifyRequest.model_validate({"topic": topics[0], "settings": "new.properties"})
+    verify(request, kafka, Rollout("new.properties", {}), load_settings())
+
+
 @pytest.mark.long
-def test_a_cluster_that_does_not_answer_is_named() -> None:
+@pytest.mark.parametrize(("read", "topics"), [(audit_at, None), (audit_at, ["orders"]), (verify_at, ["orders"])])
+def test_a_cluster_that_does_not_answer_is_named(read: Callable[..., None], topics: list[str] | None) -> None:
     with pytest.raises(ClusterError, match=r"^Kafka cluster 127\.0\.0\.1:1: TimeoutException: .*check the addresses"):
-        audit(AuditRequest(), "127.0.0.1:1", load_settings())
+        read("127.0.0.1:1", topics)
 
 
 def verified(

@@ -41,7 +41,7 @@ def wide_cluster(three_brokers: RunningBrokers) -> Iterator[Cluster]:
 def test_description_names_version_brokers_and_controller(wide_cluster: Cluster, three_brokers: RunningBrokers) -> None:
     described = wide_cluster.describe()
 
-    assert (described.kafka_version, described.metadata_version) == ("4.3", "4.3-IV0")
+    assert described.kafka_version == "4.3"
     assert {broker.port for broker in described.brokers} == {p.port for p in three_brokers.nodes.values()}
     assert {broker.host for broker in described.brokers} == {"127.0.0.1"}
     assert described.controller_id in {1, 2, 3}

@@ -77,6 +77,18 @@ def test_a_broker_that_comes_back_without_acknowledged_rows_gets_them_again(benc
     require_equal(bench.held(file, topic), rows)
 
 
+def test_existing_topics_keep_their_number_of_replicas(replicated: Bench) -> None:
+    wanted = FileToSend(replicated.books(500), new_name())
+    for topic, partitions in ((wanted.topic, 2), (f"{wanted.topic}.malformed", 1)):
+        replicated.cluster.create_topic(topic, partitions, 2)
+
+    begun = replicated.ingestion.begin(wanted)
+
+    assert begun.partitions == 2
+    assert replicated.cluster.topic_health(wanted.topic).replication_factor == 2
+    require_equal(replicated.ingestion.send(begun, wanted, lambda _: None, None).held, 500)
+
+
 def lose_half(partition: Path) -> None:
     """Cuts off the later half of a partition's log, as a disk does that forgot what it had not yet written."""
     log = next(partition.glob("*.log"))

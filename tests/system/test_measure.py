@@ -214,7 +214,7 @@ def test_a_foreign_cluster_needs_ceilings_and_consent_and_shows_its_plan_first(
 
     without_ceiling = steps.run("design", "tiny", *foreign)
     assert without_ceiling.returncode == EXIT_BAD_INPUT
-    assert "--ceiling-mib-s and --ceiling-gib" in failed(without_ceiling)
+    assert "CEILING_MIB_S and CEILING_GIB" in failed(without_ceiling)
 
     too_low = steps.run("design", "tiny", *foreign, "--ceiling-mib-s", "5", "--ceiling-gib", "0.001", "--consent")
     assert "above the ceiling of 0.001 GiB" in failed(too_low)
@@ -234,7 +234,7 @@ def test_an_installations_servers_that_its_stack_has_not_started_need_ceilings_a
     assert started_here
     without_ceiling = steps.run("design", "tiny")
     assert without_ceiling.returncode == EXIT_BAD_INPUT
-    assert "--ceiling-mib-s and --ceiling-gib" in failed(without_ceiling)
+    assert "CEILING_MIB_S and CEILING_GIB" in failed(without_ceiling)
     ceilings = ("--ceiling-mib-s", "5", "--ceiling-gib", "9")
     assert steps.run("design", "tiny", *ceilings).returncode == EXIT_NO_CONSENT
     steps.manifest("design", "tiny", *ceilings, "--consent")

@@ -188,7 +188,7 @@ def test_foreign_records_in_the_dead_letter_topic_are_reported(bench: Bench) -> 
     longer = bench.folder / "longer.csv"
     longer.write_bytes(file.read_bytes() + NO_ROW)
     bench.send(longer, wanted.topic, is_resumable=True)
-    with pytest.raises(BadInputError, match=rf"received \d+ records, but {count} rows of .* are malformed"):
+    with pytest.raises(BadInputError, match=rf"received \d+ records?, but .* has {count} malformed rows"):
         bench.ingestion.send(begun, wanted, lambda _: None, None)
 
 
@@ -226,7 +226,7 @@ def test_a_delimiter_that_does_not_fit_leaves_nothing_behind(bench: Bench) -> No
 
 
 def test_topics_that_hold_something_or_have_other_partitions_are_refused(bench: Bench) -> None:
-    held, left_over = bench.topic(), bench.topic()
+    held, left_over, many = bench.topic(), bench.topic(), new_name()
     bench.send(bench.books(500), held)
     bench.brokers.send(f"{left_over}.malformed", 3, 100)
 
@@ -234,6 +234,9 @@ def test_topics_that_hold_something_or_have_other_partitions_are_refused(bench: 
         bench.ingestion.begin(FileToSend(bench.books(), held))
     with pytest.raises(BadInputError, match=f"topic {left_over}.malformed: holds 3 records"):
         bench.ingestion.begin(FileToSend(bench.books(), left_over))
+    bench.cluster.create_topic(f"{many}.malformed", 2, 1)
+    with pytest.raises(BadInputError, match=f"topic {many}.malformed: must have one partition, but has 2"):
+        bench.ingestion.begin(FileToSend(bench.books(), many))
     with pytest.raises(BadInputError, match="has 3 partitions; expected PARTITIONS=5"):
         bench.ingestion.begin(FileToSend(bench.books(), bench.topic(), partitions=5))
 
@@ -270,7 +273,7 @@ def test_a_file_is_appended_to_records_of_others_and_another_file_to_that(bench:
         assert bench.cluster.end_offset(topic) == sent
         assert bench.malformed(topic) == malformed
     for appends in (False, True):  # repeated by mistake
-        with pytest.raises(BadInputError, match=f"already holds all rows of {file}"):
+        with pytest.raises(BadInputError, match=f"already holds all rows of {file}; use another topic$"):
             bench.ingestion.begin(FileToSend(file, topic, appends=appends))
 
 

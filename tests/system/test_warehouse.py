@@ -46,6 +46,7 @@ class Running:
 
     process: subprocess.Popen[bytes]
     complaints: Path
+    batches: GrowingFile
     said: queue.SimpleQueue[dict[str, Any]] = field(default_factory=queue.SimpleQueue)
 
     def next(self, key: str, within_s: float = START_S) -> dict[str, Any]:
@@ -61,10 +62,14 @@ class Running:
             assert time.monotonic() < deadline, self.complaints.read_text()[-4000:]
 
     def rows(self, rows: int) -> None:
-        """Waits until this many rows are reported as committed."""
-        while rows > 0:
-            rows -= self.next("batch")["rows"]
-        assert rows == 0
+        """Waits until this many further rows are recorded as committed."""
+        deadline = time.monotonic() + START_S
+        while (found := sum(batch.rows for batch in read_batches(self.batches).values())) < rows:
+            assert self.process.poll() is None, self.complaints.read_text()[-4000:]
+            assert time.monotonic() < deadline, self.complaints.read_text()[-4000:]
+            time.sleep(0.1)
+        assert found == rows
+        self.batches.begin_window()
 
     def stop(self) -> int:
         """Ends it, and returns how many rows it has exported."""
@@ -82,7 +87,7 @@ def running(warehouse: Warehouse) -> Iterator[Running]:
         process = subprocess.Popen(
             tied(warehouse.argv), stdout=subprocess.PIPE, stderr=stderr, env=warehouse.environment
         )
-    spark = Running(process, complaints)
+    spark = Running(process, complaints, GrowingFile(warehouse.batches_file))
     threading.Thread(target=_listen, args=(spark,), daemon=True).start()
     try:
         yield spark

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import re
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +13,7 @@ import pytest
 import yaml
 
 from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.decision.decision import ActiveReference
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.explorer.downloads import settings_text, trials_csv
 from kafka_pareto.explorer.requirements import Remaining, Requirements, best_remaining
@@ -39,6 +41,12 @@ def requirements(*limits: str, durability: Durability = Durability.acks_0, prefe
     )
 
 
+def decided(snapshot: Snapshot, **changes: object) -> Snapshot:
+    """The snapshot with another outcome of the decision."""
+    assert snapshot.decision
+    return dataclasses.replace(snapshot, decision=snapshot.decision.model_copy(update=changes))
+
+
 def confirmed_value(snapshot: Snapshot, remaining: Remaining, objective: str) -> float:
     return float(snapshot.confirmed.set_index("configuration_id").loc[remaining.best_id, objective])
 
@@ -62,20 +70,26 @@ def test_a_limit_missed_by_the_recommendation_gives_another_confirmed_configurat
     assert first.best_id not in found.remaining_ids
 
 
-def test_fresh_blocks_decide_whether_the_campaigns_pick_keeps_a_limit(snapshot: Snapshot) -> None:
-    decision = snapshot.decision
-    assert decision
-    pick = decision.recommended_configuration_id
+def test_the_average_of_fresh_blocks_decides_whether_the_campaigns_pick_keeps_a_limit(
+    reported_store: Path, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    assert snapshot.decision
+    pick = snapshot.decision.recommended_configuration_id
     compared = float(snapshot.confirmed.set_index("configuration_id").loc[pick, "p95_latency_ms"])
-    gains = [
-        gain.model_copy(update={"candidate_value": compared * 1.2}) if gain.objective == "p95_latency_ms" else gain
-        for gain in decision.gains
-    ]
-    worse_when_fresh = dataclasses.replace(snapshot, decision=decision.model_copy(update={"gains": gains}))
-    found = best_remaining(worse_when_fresh, requirements(f"p95_latency_ms <= {compared * 1.1}"))
+    shutil.copytree(reported_store, tmp_path, dirs_exist_ok=True)
+    campaign = Campaign.open(FolderStore(tmp_path), "paper", CAMPAIGN)
+    prefix = campaign.keys.confirmation(CASE, "repetitions/")
+    for repetition in campaign.read_repetitions(prefix):
+        if (repetition.phase, repetition.configuration_id) == ("gain", pick):
+            # One block in five is slow: 1.6 times on average, and 1.14 times in the geometric mean.
+            slow = compared * (4.8 if repetition.block % 5 == 4 else 0.8)
+            changed = repetition.with_values({"latency_p95_ms": slow})
+            campaign.write_record(f"{prefix}{repetition.repetition_id}.json", changed)
+    worse_when_fresh = read_snapshot(campaign, CASE)
+    found = best_remaining(worse_when_fresh, requirements(f"p95_latency_ms <= {compared * 1.4}"))
     assert pick not in [found.best_id, *found.remaining_ids]
     assert any(re.search(rf"own pick, {pick} \(.+\), misses p95_latency_ms", reason) for reason in found.reasons)
-    kept = best_remaining(worse_when_fresh, requirements(f"p95_latency_ms <= {compared * 1.3}"))
+    kept = best_remaining(worse_when_fresh, requirements(f"p95_latency_ms <= {compared * 1.7}"))
     assert kept.best_id == pick
     assert any("in its fresh blocks" in reason for reason in kept.reasons)
 
@@ -128,6 +142,14 @@ def test_a_configuration_that_lost_a_record_is_never_named(snapshot: Snapshot) -
     assert best not in found.remaining_ids
 
 
+def test_a_pick_that_lost_a_record_in_fresh_blocks_is_never_named(snapshot: Snapshot) -> None:
+    assert snapshot.decision
+    pick = snapshot.decision.pick_configuration_id
+    lossy = decided(snapshot, pick_counts=snapshot.decision.pick_counts.model_copy(update={"lost_records": 1}))
+    assert pick in best_remaining(snapshot, requirements()).remaining_ids
+    assert pick not in best_remaining(lossy, requirements()).remaining_ids
+
+
 def test_weaker_durability_than_in_use_is_reported(snapshot: Snapshot) -> None:
     in_use = snapshot.study.durability_of(snapshot.study.baseline_configuration())
     weaker = snapshot.confirmed.durability.map(lambda name: Durability[name] < in_use)
@@ -169,6 +191,34 @@ def test_a_file_of_an_unrecommended_configuration_is_labelled(snapshot: Snapshot
     assert "the campaign states no gain for it" in settings_text(snapshot, other_id(snapshot), "producer.properties")
     design_only = next(n for n in snapshot.trials.configuration_id if n not in set(snapshot.confirmed.configuration_id))
     assert "Measure it again" in settings_text(snapshot, design_only, "application.yaml")
+    confirming = dataclasses.replace(snapshot, decision=None, context=None)
+    assert "has not decided yet" in settings_text(confirming, other_id(snapshot), "application.yaml")
+
+
+@pytest.mark.parametrize("verdict", ["ask_a_person", "keep_no_gain"])
+def test_a_file_of_a_pick_that_is_not_recommended_states_why(snapshot: Snapshot, verdict: str) -> None:
+    assert snapshot.decision
+    pick = snapshot.decision.recommended_configuration_id
+    kept = decided(snapshot, verdict=verdict, recommended_configuration_id=snapshot.study.baseline_id())
+    assert kept.decision
+    why = " ".join(reason_of(kept.decision).split())
+    assert f"# The campaign's pick, not recommended: {why}\n" in settings_text(kept, pick, "application.yaml")
+
+
+def test_a_file_of_active_settings_that_stay_claims_no_recommendation(snapshot: Snapshot) -> None:
+    active = ActiveReference(
+        version=3,
+        campaign="20261101",
+        configuration_id=other_id(snapshot),
+        configuration={},
+        properties={},
+        durability="acks_1",
+    )
+    kept = decided(
+        snapshot, verdict="keep_no_gain", in_force=active, recommended_configuration_id=active.configuration_id
+    )
+    text = settings_text(kept, active.configuration_id, "application.yaml")
+    assert "# The campaign keeps these settings: they were active.\n" in text
 
 
 def test_settings_librdkafka_renames_or_lacks_are_noted(snapshot: Snapshot) -> None:

@@ -224,6 +224,13 @@ def test_a_reported_campaign_has_finished_and_has_no_time_left(campaign: Campaig
     assert {step.state for step in progress.steps if step.name != "design"} == {"done"}
 
 
+def test_a_campaign_whose_report_is_still_being_written_has_not_finished(campaign: Campaign) -> None:
+    forget(campaign, "/report.html")
+    progress = campaign_progress(campaign)
+    assert not progress.finished
+    assert {step.name: step.state for step in progress.steps}["report"] == "under way"
+
+
 @pytest.mark.slow
 def test_a_campaign_of_some_three_hundred_trials_takes_well_under_a_second_of_computing(tmp_path: Path) -> None:
     study = small_study(record_sizes_bytes=[1024, 8192, 10240, 16383, int(CASE)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import re
 from collections.abc import Iterator
@@ -18,12 +19,15 @@ from kafka_pareto.drivers.calls.declaration import DRIVER as CALLS
 from kafka_pareto.drivers.calls.runtime import CallRunner
 from kafka_pareto.drivers.calls.studies import HOURS
 from kafka_pareto.errors import ArtifactError, BadInputError
+from kafka_pareto.explorer.requirements import Requirements, best_remaining
+from kafka_pareto.explorer.snapshot import read_snapshot
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.measurement.driver_runtime import runtime_of
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.settings import Settings
 from kafka_pareto.steps import confirm, design, measure, optimize, propose, report, train, validate
 from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.objectives import Limit
 from kafka_pareto.study.study_file import parse_study
 from kafka_pareto.study.tune import tune_study
 from tests.other_driver import known_driver
@@ -157,6 +161,18 @@ def test_the_report_speaks_of_times_of_day_and_of_nothing_that_was_not_measured(
     figures = [key.rsplit("/", 1)[1] for key in campaign.store.keys(keys.report("figures/"))]
     assert "fig6_two_objectives.png" in figures
     assert not {"fig5_mean_and_its_cv.png", "fig8_where_the_latency_goes.png"} & set(figures)
+
+
+@pytest.mark.parametrize("limits", [[], ["wait_s <= 1e-9"]])
+def test_the_explorer_names_no_durability_where_a_driver_has_none(campaign: Campaign, limits: list[str]):
+    asked = Requirements(
+        limits=list(map(Limit.parse, limits)), durability=campaign.tune.weakest_durability(), prefer="balanced"
+    )
+    snapshot = read_snapshot(campaign, HOURS[0])
+    unmeasured = dataclasses.replace(snapshot, trials=snapshot.trials.iloc[:0], confirmed=snapshot.confirmed.iloc[:0])
+    reasons = [reason for found in (snapshot, unmeasured) for reason in best_remaining(found, asked).reasons]
+    assert "No eligible configuration has been measured so far." in reasons
+    assert [reason for reason in reasons if "durability" in reason] == []
 
 
 def test_trouble_spoils_a_block_and_it_is_measured_again(tmp_path: Path, caplog: pytest.LogCaptureFixture):

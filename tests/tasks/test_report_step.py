@@ -126,6 +126,11 @@ def test_hostile_text_of_a_study_is_shown_and_not_run(page: str):
     assert "{{ 7 * 7 }}" in page
 
 
+def test_rows_of_a_card_have_headings_and_stored_warnings_are_no_alerts(page: str):
+    assert '<th scope="row">p95 latency</th>' in page
+    assert "alert" not in re.findall(r'role="(\w+)"', page)
+
+
 def test_why_a_point_was_confirmed_is_reported_in_words(page: str):
     assert ">best p95 latency</td>" in page
     assert ">best throughput; best throughput over its CV</td>" in page

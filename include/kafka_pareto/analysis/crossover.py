@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 import numpy as np
-from scipy import stats
 from scipy.optimize import isotonic_regression
 
 from kafka_pareto.analysis.paired_tests import CONFIDENCE, MINIMUM_BLOCKS
 from kafka_pareto.analysis.ratios import ByBlock, Ratio, geometric_ratio
 from kafka_pareto.analysis.rounding import Values
+from kafka_pareto.analysis.student import student_critical
 
 Points: TypeAlias = Mapping[float, tuple[ByBlock, ByBlock]]
 """Both levels' values by block, at each point of the ordered factor; points are above zero."""
@@ -67,7 +67,7 @@ def crossing_of(points: Points, *, is_rising: bool, rng: np.random.Generator) ->
     tail = (1 - CONFIDENCE) / 2
     # The variance of a resample of n blocks is (n - 1) / n of that of n new blocks.
     spread = float(np.std(resampled[np.isfinite(resampled)])) * math.sqrt(blocks / (blocks - 1))
-    half = spread * float(stats.t.isf(tail, blocks - 1))
+    half = spread * float(student_critical(tail, blocks - 1))
     low, high = found - half, found + half
     is_low_known = low >= places[0] and np.mean(resampled == -math.inf) <= tail
     is_high_known = high <= places[-1] and np.mean(resampled == math.inf) <= tail

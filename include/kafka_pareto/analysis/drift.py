@@ -13,7 +13,7 @@ import numpy as np
 from kafka_pareto.analysis import paired_tests
 from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.repetition_values import paired, per_repetition_value, smallest_value
-from kafka_pareto.analysis.rounding import ROUNDING, Values
+from kafka_pareto.analysis.rounding import ROUNDING, Values, rounding_sd
 from kafka_pareto.analysis.student import student_above, student_critical
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.storage.record import Frozen
@@ -25,7 +25,8 @@ class Ratio(Frozen):
     """One objective's ratio, active settings over baseline, from blocks that have both.
 
     It is the geometric mean of the blocks' ratios, which a single slow repetition moves less than a ratio of means. The
-    95 % interval is None if the blocks have no spread. `log_deviation` is the standard deviation of their log-ratios.
+    95 % interval is None if the blocks have no spread. `log_deviation` is the standard deviation of their log-ratios,
+    at least that of the tool's rounding.
     """
 
     ratio: float
@@ -70,17 +71,24 @@ def ratio_of(
         ],
         dtype=float,
     )
-    return ratio_between(*np.maximum(values, smallest_value(objective, protocol)))
+    smallest = smallest_value(objective, protocol)
+    baseline, active = np.maximum(values, smallest)
+    return ratio_between(baseline, active, 2 * smallest)
 
 
-def ratio_between(baseline: Values, active: Values) -> Ratio | None:
-    """Return the ratio of values of the same blocks, shape (blocks,), NaN if missing; None below two pairs."""
+def ratio_between(baseline: Values, active: Values, resolution: float = 0.0) -> Ratio | None:
+    """Return the ratio of values of the same blocks, shape (blocks,), NaN if missing; None below two pairs.
+
+    `resolution` is the smallest difference that the tool shows, 0 for any.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         log_ratios = np.log(active / baseline)
-    log_ratios = log_ratios[np.isfinite(log_ratios)]
+    known = np.isfinite(log_ratios)
+    log_ratios = log_ratios[known]
     if len(log_ratios) < paired_tests.MINIMUM_BLOCKS:
         return None
-    return _ratio(float(np.mean(log_ratios)), float(np.std(log_ratios, ddof=1)), len(log_ratios))
+    least = rounding_sd(resolution, baseline[known], active[known])
+    return _ratio(float(np.mean(log_ratios)), max(float(np.std(log_ratios, ddof=1)), least), len(log_ratios))
 
 
 def change_between(

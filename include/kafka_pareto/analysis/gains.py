@@ -44,7 +44,8 @@ class Gain(Frozen):
             cases, against advice over those of one case; those of means hold at any stopping time.
         hedges_g: Unpaired difference in standard deviations.
         cliffs_delta: Unpaired, from -1 (the candidate's values are all lower) to 1 (all higher).
-        blocks_to_tell: Blocks for a significant result if the measured change is the true one, up to 100,000.
+        blocks_to_tell: Blocks for a conclusive result (a difference, or no relevant one) if the measured change is the
+            true one, up to 100,000.
     """
 
     objective: ObjectiveName
@@ -70,8 +71,8 @@ class Gain(Frozen):
 
     @property
     def is_unjudged(self) -> bool:
-        """Return whether it has no interval and is not known to be equal."""
-        return self.change_low_fraction is None and self.change_fraction != 0
+        """Return whether it has no interval."""
+        return self.change_low_fraction is None
 
     def may_be_worse_by(self, fraction: float) -> bool:
         """Return whether it is worse by more than this at the bad end of its interval."""

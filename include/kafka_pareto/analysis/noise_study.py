@@ -10,9 +10,22 @@ from collections.abc import Sequence
 import numpy as np
 
 from kafka_pareto.analysis.gains import level_of
-from kafka_pareto.analysis.repetition_values import coefficient_of_variation, is_mean, per_repetition_value, spread_of
-from kafka_pareto.analysis.rounding import Values, has_spread
-from kafka_pareto.analysis.sequential import MOST_BLOCKS, blocks_to_show, half_width, least_change_shown
+from kafka_pareto.analysis.repetition_values import (
+    Variability,
+    coefficient_of_variation,
+    is_mean,
+    per_repetition_value,
+    smallest_value,
+    spread_of,
+)
+from kafka_pareto.analysis.rounding import Values, has_spread, rounding_sd
+from kafka_pareto.analysis.sequential import (
+    MOST_BLOCKS,
+    blocks_to_show,
+    half_width,
+    least_change_shown,
+    normal_variance_of_log_cv,
+)
 from kafka_pareto.analysis.wording import counted, share
 from kafka_pareto.campaign.records import NoiseOfObjective, NoiseReport, Repetition
 from kafka_pareto.study.cases import case_label
@@ -41,37 +54,35 @@ def noise_report(study: Tune, case: str, repetitions: Sequence[Repetition]) -> N
     )
 
 
-def noise_lines(report: NoiseReport) -> list[str]:
-    """Return the report as lines for log and card."""
+def noise_lines(report: NoiseReport, variability: Variability | None) -> list[str]:
+    """Return the report as lines for log and card; `variability` is the protocol's, None without CVs."""
     return [
         f"{case_label(report.case)} ({report.blocks} blocks, {report.comparisons} comparisons; estimated from "
         f"{report.repetitions} baseline repetitions):",
-        *(_line(noise, report) for noise in report.objectives),
+        *(_line(noise, report, variability) for noise in report.objectives),
     ]
 
 
 def spread_of_mean(values: Values) -> float:
-    """Return the standard deviation of the log-ratio of two equal sides in a block, for a mean.
+    """Return the standard deviation of the log-ratio of two equal sides in a block, for a mean of positive values.
 
     From the mean square of successive differences (von Neumann, Kent, Bellinson and Hart, Annals of Mathematical
-    Statistics 12, 1941): slow drift cancels in it, as it does within blocks.
+    Statistics 12, 1941) of the logs: slow drift cancels in it, as it does within blocks.
     """
-    relative = values / np.mean(values)
-    return float(np.sqrt(np.mean(np.diff(relative) ** 2)))
+    return float(np.sqrt(np.mean(np.log(values[1:] / values[:-1]) ** 2)))
 
 
 def spread_of_cv(values: Values) -> float:
     """Return a block's contribution to the standard deviation of the log-ratio of two equal sides' CVs.
 
-    The delta method gives n var(log CV) = (kurtosis - 1) / 4 - skewness x CV + CV^2, for a normal distribution 1/2 +
-    CV^2. That is the lower bound here, as a dozen values hardly show a tail.
+    The delta method gives n var(log CV) = (kurtosis - 1) / 4 - skewness x CV + CV^2. The lower bound is that of a
+    normal distribution, as a dozen values hardly show a tail.
     """
     from scipy import stats  # noqa: PLC0415  (takes a second to import, and most steps do not need it)
 
     cv = coefficient_of_variation(values)
-    normal = 0.5 + cv**2
     sampled = (stats.kurtosis(values, fisher=False) - 1) / 4 - stats.skew(values) * cv + cv**2
-    return float(np.sqrt(2 * max(normal, sampled)))
+    return float(np.sqrt(2 * max(normal_variance_of_log_cv(cv), sampled)))
 
 
 def _noise_of(objective: ObjectiveName, study: Tune, valid: Sequence[Repetition]) -> NoiseOfObjective:
@@ -79,10 +90,12 @@ def _noise_of(objective: ObjectiveName, study: Tune, valid: Sequence[Repetition]
     by_mean = is_mean(objective, variability)
     compared = objective if by_mean else spread_of(objective)
     found = [value for r in valid if (value := per_repetition_value(r, compared, variability)) is not None]
-    values = np.array(found, dtype=np.float64)
-    if len(values) < MINIMUM_NOISE_REPETITIONS or not has_spread(values):
+    values, smallest = np.array(found, dtype=np.float64), smallest_value(objective, study.protocol)
+    if by_mean:
+        values = np.maximum(values, smallest)
+    if len(values) < MINIMUM_NOISE_REPETITIONS or not has_spread(values) or (by_mean and np.min(values) <= 0):
         return NoiseOfObjective(**{**dict.fromkeys(NoiseOfObjective.model_fields), "objective": objective})
-    sd = spread_of_mean(values) if by_mean else spread_of_cv(values)
+    sd = max(spread_of_mean(values), rounding_sd(2 * smallest, values, values)) if by_mean else spread_of_cv(values)
     level, blocks = level_of(objective, study), confirmation.gain_blocks
     wanted = float(np.log1p(confirmation.wanted_effect_fraction))
     return NoiseOfObjective(
@@ -99,7 +112,7 @@ def _change(log_change: float) -> float | None:
     return float(np.expm1(log_change)) if log_change < np.log1p(_LARGEST_EFFECT_FRACTION) else None
 
 
-def _line(noise: NoiseOfObjective, report: NoiseReport) -> str:
+def _line(noise: NoiseOfObjective, report: NoiseReport, variability: Variability | None) -> str:
     label, effect = label_of(noise.objective), noise.minimum_detectable_effect_fraction
     if noise.value is None:
         return f"{label}: unknown after {counted(report.repetitions, 'valid repetition')}."
@@ -111,7 +124,8 @@ def _line(noise: NoiseOfObjective, report: NoiseReport) -> str:
     needed = noise.blocks_for_wanted_effect
     blocks = f"more than {MOST_BLOCKS:,}" if needed is None else f"{needed:,}"
     many = needed is None or needed >= 10 * report.blocks
-    remark = " (normal for a CV)" if many and noise.objective.endswith("_cv") else ""
+    is_cv = variability is not None and not is_mean(noise.objective, variability)
+    remark = " (normal for a CV)" if many and is_cv else ""
     return f"{label}: {found}; detecting a {share(report.wanted_effect_fraction)} change takes {blocks} blocks{remark}."
 
 

@@ -21,6 +21,15 @@ def has_spread(values: Values, scale: float | None = None) -> bool:
     return bool(np.ptp(values) > ROUNDING * (np.max(np.abs(values)) if scale is None else scale))
 
 
+def rounding_sd(resolution: float, *sides: Values) -> float:
+    """Return the standard deviation that rounding adds to a block's log of a value, or log-ratio of two (Sheppard).
+
+    `resolution` is the smallest difference that the tool shows, 0 for any; each side has positive values of the blocks.
+    """
+    typical = [np.exp(np.mean(np.log(side))) for side in sides]
+    return float(resolution / np.sqrt(12) * np.sqrt(sum(typical_value**-2.0 for typical_value in typical)))
+
+
 def dense_ranks(values: Values) -> Values:
     """Rank the values from 0; neighbours that differ only by rounding share a rank."""
     order = np.argsort(values)

@@ -87,9 +87,12 @@ def sentinel_report(repetitions: Sequence[Repetition], study: Study, rng: np.ran
 
 
 def first_run_p_value(values: Values) -> float:
-    """Return the p-value of no first-run effect: Student's t on the logs, 1 without spread."""
+    """Return the p-value of no first-run effect: Student's t on the logs, 1 without spread.
+
+    If only the first value differs, its place is the evidence: it has each place with the same probability.
+    """
     if not has_spread(values[1:]):
-        return 1.0
+        return 1 / len(values) if has_spread(values) else 1.0
     from scipy import stats  # noqa: PLC0415  (takes a second to import, and most steps do not need it)
 
     logs = np.log(values)

@@ -2,12 +2,12 @@
 
 The interval keeps its level if it is inspected after each block and measuring stops or resumes at any block.
 
-Lai's confidence sequence (On Confidence Sequences, The Annals of Statistics 4, 1976), as in Wang and Ramdas
-(Anytime-valid t-tests and confidence sequences for Gaussian means with unknown variance, arXiv 2310.03722): all means
-not excluded by a Bayes factor whose prior is normal with two block standard deviations. Unlike group-sequential bounds
-it needs no maximum number of blocks. It assumes normal log-ratios without autocorrelation;
-`tests/simulations/sequential.py` shows the error rates without these. The mean log-ratio is the log of the ratio of
-geometric means, which is compared and shown.
+Wang and Ramdas's confidence sequence (Anytime-valid t-tests and confidence sequences for Gaussian means with unknown
+variance, arXiv 2310.03722), which replaces the flat prior of Lai's (On Confidence Sequences, The Annals of Statistics
+4, 1976) by a normal one: all means not excluded by a Bayes factor, here with a prior standard deviation of two block
+standard deviations. Unlike group-sequential bounds it needs no maximum number of blocks. It assumes normal log-ratios
+without autocorrelation; `tests/simulations/sequential.py` shows the error rates without these. The mean log-ratio is
+the log of the ratio of geometric means, which is compared and shown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
-from kafka_pareto.analysis.rounding import ROUNDING, Values, has_spread
+from kafka_pareto.analysis.rounding import ROUNDING, Values, has_spread, rounding_sd
 
 MOST_BLOCKS = 100_000
 # `tests/simulations/sequential.py` compares values: with 1, large changes take one block more; with 9, small ones are
@@ -27,8 +27,6 @@ EXPECTED_VARIANCE = 4.0
 _POWER = 0.8
 # Further blocks are skipped if the chance that they exclude the bound is lower.
 _LEAST_CHANCE = 0.1
-# The log of a CV has at least this variance times the number of blocks, if its values are normal.
-_VARIANCE_OF_A_LOG_CV = 0.5
 
 
 def mean_and_sd(log_ratios: Values, least_sd: Values | float = 0.0) -> tuple[Values, Values]:
@@ -52,15 +50,12 @@ def mean_and_sd(log_ratios: Values, least_sd: Values | float = 0.0) -> tuple[Val
 def log_ratio_of_means(reference: Values, candidate: Values, resolution: float) -> tuple[float, float]:
     """Return the log-ratio of two geometric means over the same blocks, and the standard deviation of a block.
 
-    Values are positive, shape (blocks,). `resolution` is the smallest difference that the tool shows, 0 for any: the
-    deviation is at least that of the rounding (Sheppard). Both are not finite without blocks; for one, the deviation
-    is.
+    Values are positive, shape (blocks,). The deviation is at least that of rounding to the tool's `resolution`. Both
+    are not finite without blocks, nor is the deviation for one.
     """
     if not len(reference):
         return float("nan"), float("inf")
-    typical = [np.exp(np.mean(np.log(side))) for side in (reference, candidate)]
-    by_rounding = float(resolution / np.sqrt(12) * np.hypot(*(1 / each for each in typical)))
-    mean, sd = mean_and_sd(np.log(candidate / reference), by_rounding)
+    mean, sd = mean_and_sd(np.log(candidate / reference), rounding_sd(resolution, reference, candidate))
     return float(mean), float(sd)
 
 
@@ -71,8 +66,7 @@ def log_mean(values: Values, resolution: float) -> tuple[float, float]:
     """
     if not len(values):
         return float("nan"), float("inf")
-    log_values = np.log(values)
-    mean, sd = mean_and_sd(log_values, float(resolution / np.sqrt(12) / np.exp(np.mean(log_values))))
+    mean, sd = mean_and_sd(np.log(values), rounding_sd(resolution, values))
     return float(mean), float(sd)
 
 
@@ -81,16 +75,25 @@ def log_ratio_of_cvs(reference: Values, candidate: Values) -> tuple[float, float
 
     The deviation is the jackknife's (Tukey, Annals of Mathematical Statistics 29, 1958) over whole blocks, and at least
     that of normal values, as a dozen values hardly show a tail. Not finite if a side has no CV; nor is the deviation if
-    a side has none without one of its blocks.
+    a side has none without one of its blocks. The interval is not anytime-valid: it holds after a number of blocks
+    that does not depend on the CVs.
     """
     blocks = len(reference)
     if not (has_spread(reference) and has_spread(candidate)):
         return float("nan"), float("inf")
+    log_cvs = _log_cv(reference), _log_cv(candidate)
+    log_ratio = log_cvs[1] - log_cvs[0]
     if blocks < 3:
-        return _log_cv(candidate) - _log_cv(reference), float("inf")
+        return log_ratio, float("inf")
     without = np.array([_log_cv(np.delete(candidate, at)) - _log_cv(np.delete(reference, at)) for at in range(blocks)])
     jackknife = (blocks - 1) * float(np.std(without, ddof=1)) if np.isfinite(without).all() else float("inf")
-    return _log_cv(candidate) - _log_cv(reference), max(jackknife, float(np.sqrt(2 * _VARIANCE_OF_A_LOG_CV)))
+    of_normal = sum(normal_variance_of_log_cv(float(np.exp(each))) for each in log_cvs)
+    return log_ratio, max(jackknife, float(np.sqrt(of_normal)))
+
+
+def normal_variance_of_log_cv(cv: float) -> float:
+    """Return the variance of the log of a CV of normal values, times their number, by the delta method."""
+    return 0.5 + cv**2
 
 
 def half_width(blocks: Values | int, level: float, expected_variance: float = EXPECTED_VARIANCE) -> Values:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import math
 import re
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, Literal, TypeAlias, cast
+from typing import IO, Any, Literal, TypeAlias, cast
 
 from pydantic import Field
 
-from kafka_pareto.errors import BadInputError, ClusterError
+from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.client_properties import hidden, read_client_config, secrets_in
-from kafka_pareto.kafka.java import java_environment, tethered
+from kafka_pareto.kafka.java import java_environment, require_java, tethered
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.record import Frozen
@@ -25,6 +25,7 @@ from kafka_pareto.study.requests import ReadRequest
 
 _MAIN_CLASS = "io.kafkapareto.audit.TopicAudit"
 _LONGEST_REASON = 1000
+_GRACE_S = 5.0
 _JAVA_PREFIXES = re.compile(
     r'Exception in thread "main" |java\.util\.concurrent\.ExecutionException: |([a-z0-9]+\.)+(?=[A-Z])'
 )
@@ -210,8 +211,8 @@ class TopicReader:
         history: Samples of a topic, each at the end of an equal part of the time of its records.
 
     Raises:
-        BadInputError: If the client configuration cannot be read.
-        ClusterError: If Java cannot be started, or the cluster cannot be reached.
+        BadInputError: If the client configuration cannot be read, or Java is missing.
+        ClusterError: If the cluster cannot be reached, or the program ends unexpectedly.
     """
 
     def __init__(
@@ -228,8 +229,7 @@ class TopicReader:
         self._bootstrap_servers = bootstrap_servers
         self._settings = settings
         self._secrets = secrets_in(read_client_config(client_config)) if client_config else []
-        if shutil.which(settings.java) is None:
-            raise BadInputError(f"command not found: {settings.java}; install Java 17 or newer")
+        require_java(settings.java)
         self._request = {
             "bootstrap_servers": bootstrap_servers,
             "client_config": str(client_config.absolute()) if client_config else None,
@@ -243,7 +243,8 @@ class TopicReader:
         """The names of all topics, known before the first is read."""
 
     def __iter__(self) -> Iterator[Topic | Unread]:
-        argv = [self._settings.java, "-Xmx768m", "-cp", f"{self._settings.kafka_jars}/*", _MAIN_CLASS]
+        options = ["-Xmx768m", "-XX:+ErrorFileToStderr"]
+        argv = [self._settings.java, *options, "-cp", f"{self._settings.kafka_jars}/*", _MAIN_CLASS]
         with (
             tempfile.TemporaryFile() as log,
             subprocess.Popen(
@@ -252,25 +253,47 @@ class TopicReader:
         ):
             stdin, stdout = cast(IO[bytes], process.stdin), cast(IO[bytes], process.stdout)
             try:
-                stdin.write(json.dumps(self._request).encode())
-                stdin.close()
-                first = stdout.readline()
-                if first:
-                    self.topics = json.loads(first)["topics"]
-                for line in stdout:
-                    answer = json.loads(line)
+                with suppress(BrokenPipeError):  # the process has ended, and its output says why
+                    stdin.write(json.dumps(self._request).encode())
+                    stdin.close()
+                answers = (self._answer(line, process, log) for line in stdout)
+                self.topics = next(answers, {"topics": []})["topics"]
+                for answer in answers:
                     if "error" in answer:
                         yield Unread(topic=answer["topic"], error=plain(hidden(answer["error"], self._secrets)))
                     else:
                         yield Topic.model_validate(answer)
                 if process.wait():
-                    log.seek(0)
-                    raise ClusterError(self._failure(log.read().decode(errors="replace")))
+                    raise self._failure(process, log)
             finally:
                 process.kill()
 
-    def _failure(self, log: str) -> str:
-        reasons = [line for line in log.splitlines() if "Exception" in line or "Error" in line]
-        reason = _JAVA_PREFIXES.sub("", " ".join((reasons or [log])[0].split()))[:_LONGEST_REASON]
-        fix = "check the addresses, and whether the cluster needs a client.properties (KAFKA_CONFIG)"
-        return hidden(f"Kafka cluster {self._bootstrap_servers}: {reason}; {fix}", self._secrets)
+    def _answer(self, line: bytes, process: subprocess.Popen[bytes], log: IO[bytes]) -> Any:
+        try:
+            return json.loads(line)
+        except ValueError as error:  # the JVM's report of a crash, or half an answer
+            raise self._failure(process, log, line) from error
+
+    def _failure(self, process: subprocess.Popen[bytes], log: IO[bytes], printed: bytes = b"") -> ClusterError:
+        """Return the reason of Java's exception, else how the process ended; `printed` is no answer."""
+        try:
+            status = process.wait(_GRACE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            status = process.wait()
+        log.seek(0)
+        said = log.read()
+        thrown = [line for line in said.splitlines() if b"Exception" in line or b"Error" in line]
+        if status > 0 and thrown and not printed:
+            reason = _JAVA_PREFIXES.sub("", _one_line(thrown[0]))
+            fix = "check the addresses, and whether the cluster needs a client.properties (KAFKA_CONFIG)"
+        else:
+            if printed:
+                said = b"" if printed.startswith(b"{") else printed + cast(IO[bytes], process.stdout).read()
+            reason = f"the audit's process ended with status {status}{': ' if said else ''}{_one_line(said)}"
+            fix = "check that enough memory is free"
+        return ClusterError(hidden(f"Kafka cluster {self._bootstrap_servers}: {reason}; {fix}", self._secrets))
+
+
+def _one_line(text: bytes) -> str:
+    return " ".join(text.decode(errors="replace").split())[:_LONGEST_REASON]

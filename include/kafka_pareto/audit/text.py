@@ -70,12 +70,12 @@ def _topic_lines(topic: AuditedTopic, *, has_prices: bool) -> Iterator[str]:
 
 
 def _records_text(sample: Sample) -> str:
-    day = "older than a day" if sample.records_day == 0 else f"{sample.records_day:,} in the last 24 hours"
-    day = "those of the last 24 hours partly deleted" if sample.records_day is None else day
+    day = f"{sample.records_day:,} in the last 24 hours" if sample.records_day else "none in the last 24 hours"
+    day = "number in the last 24 hours unknown (some are already deleted)" if sample.records_day is None else day
     seconds = (sample.last_ms - sample.first_ms) / 1000
     rate = f", {sample.records / seconds:,.0f}/s" if seconds > 0 else ""
     keys = f"{share(sample.keyed / sample.records)} with a key"
-    return f"{day}; sampled: the last {sample.records:,} of {seconds:,.1f} s{rate}, {keys}"
+    return f"{day}; sample: the latest {sample.records:,}, spanning {seconds:,.1f} s{rate}, {keys}"
 
 
 def _sizes_text(sample: Sample) -> str:

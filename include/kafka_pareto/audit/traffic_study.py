@@ -81,6 +81,8 @@ class TrafficStudy:
             head.append(f"Rate, arrivals, producers and baseline are not the topic's: {sample.replay.fault}.")
         elif topic.prediction and topic.prediction.fault:
             head.append(f"The baseline is Kafka's defaults: {topic.prediction.fault}.")
+        elif topic.read.compression_type != "producer":
+            head.append(f"The baseline's codec may not be the producers': {_why_codec_unknown(topic)}.")
         text = "".join(f"# {plain(line)}\n" for line in head) + yaml.safe_dump(content, sort_keys=False)
         self.file.write_text(text, encoding="utf-8")
         load_study(self.file)  # a defect shows now, not when a campaign starts
@@ -97,6 +99,8 @@ def _study(name: str, sample_file: str, topic: AuditedTopic, sample: Sample, rec
     present = topic.prediction.present if topic.prediction and not topic.prediction.fault else {}
     if read.compression_type not in (None, "producer"):  # the codec read is the broker's
         present = {key: value for key, value in present.items() if not key.startswith("compression.")}
+    if client == "librdkafka":  # recognized only if all producers are idempotent, which is not its default
+        present = {**present, "enable.idempotence": True}
     content.update(
         name=name,
         description=f"Traffic of topic {read.topic}: its own records.",
@@ -118,6 +122,12 @@ def _study(name: str, sample_file: str, topic: AuditedTopic, sample: Sample, rec
         if len(buffers["levels"]) < 2:
             del content["factors"]["buffer.memory"]
     return content | ({"baseline": present} if present else {})
+
+
+def _why_codec_unknown(topic: AuditedTopic) -> str:
+    if topic.read.compression_type is None:
+        return "without DescribeConfigs on the topic it is unknown whether the broker recompresses"
+    return f"the topic's compression.type, {topic.read.compression_type}, makes the broker recompress"
 
 
 def _paced(sample: Sample, usual: dict[str, float]) -> dict[str, float]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from kafka_pareto.audit.audit import BOUNDS, PREDICTABLE
-from kafka_pareto.audit.reading import Limits, Producer, Replay, Sample, Topic, TopicReader
+from kafka_pareto.audit.reading import Client, Limits, Producer, Replay, Sample, Topic, TopicReader
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.known_properties import PropertyValue, is_idempotent, resolved
 from kafka_pareto.settings import Settings
@@ -104,6 +104,7 @@ class Rollout:
         previous: The settings before the rollout, to recognize producers that still use them; None if unknown.
         not_compared: Settings whose values are unknown, because the clients' defaults differ from Java's.
         why_unpredicted: Why no records per batch are predicted; empty if they are.
+        client: The producers' client; librdkafka does not compress batches that would not shrink.
     """
 
     source: str
@@ -111,6 +112,7 @@ class Rollout:
     previous: Mapping[str, PropertyValue] | None = None
     not_compared: frozenset[str] = field(default_factory=frozenset)
     why_unpredicted: str = ""
+    client: Client = "java"
 
 
 def verify(request: VerifyRequest, kafka: str, rollout: Rollout, settings: Settings) -> Verification:
@@ -199,7 +201,7 @@ def _predictable(properties: Mapping[str, PropertyValue]) -> dict[str, PropertyV
 def _judged(producer: Producer, topic: Topic, sample: Sample, rollout: Rollout) -> VerifiedProducer:
     silent_s = (sample.last_ms - producer.last_ms) / 1000
     expected, previous = _records_per_batch(producer, sample.replay, rollout)
-    contradictions, doubts = _of_codec_and_idempotence(producer, topic, rollout)
+    contradictions, doubts = _of_codec_and_idempotence(producer, topic, sample, rollout)
     found = producer.records / producer.batches
     if expected is None:
         if not (rollout.why_unpredicted and _previous_would_show(topic, rollout)):
@@ -238,7 +240,9 @@ def _judged(producer: Producer, topic: Topic, sample: Sample, rollout: Rollout) 
     )
 
 
-def _of_codec_and_idempotence(producer: Producer, topic: Topic, rollout: Rollout) -> tuple[list[str], list[str]]:
+def _of_codec_and_idempotence(
+    producer: Producer, topic: Topic, sample: Sample, rollout: Rollout
+) -> tuple[list[str], list[str]]:
     """Return what contradicts the expected codec and idempotence, and what is doubtful."""
     contradictions, doubts = [], []
     codec = str(resolved(rollout.expected)["compression.type"])
@@ -248,7 +252,10 @@ def _of_codec_and_idempotence(producer: Producer, topic: Topic, rollout: Rollout
     elif others == ["none"] and codec in producer.codecs:
         doubts.append("some batches are not compressed")  # librdkafka sends what does not shrink uncompressed
     elif others and topic.compression_type == "producer":
-        contradictions.append(f"codec {', '.join(others)} instead of {codec}")
+        if others == ["none"] and rollout.client == "librdkafka" and not _shrinks(sample, codec):
+            doubts.append("batches are not compressed; librdkafka does not compress those that would not shrink")
+        else:
+            contradictions.append(f"codec {', '.join(others)} instead of {codec}")
     if "enable.idempotence" not in rollout.not_compared:
         wanted, is_ = is_idempotent(rollout.expected), producer.id is not None
         if wanted and not is_:
@@ -256,6 +263,12 @@ def _of_codec_and_idempotence(producer: Producer, topic: Topic, rollout: Rollout
         if is_ and not wanted:
             contradictions.append("idempotent, unlike the settings")
     return contradictions, doubts
+
+
+def _shrinks(sample: Sample, codec: str) -> bool:
+    """Return whether the sampled batches are one producer's and shrink with the codec; False if it was not tried."""
+    tried = [each for each in sample.trials if each.codec == codec and not each.batch_bytes]
+    return sample.producer_count == 1 and any(each.bytes < each.uncompressed_bytes for each in tried)
 
 
 def _previous_would_show(topic: Topic, rollout: Rollout) -> bool:

@@ -10,10 +10,12 @@ from kafka_pareto.bottleneck.limiting_resource import (
     BUSY_DISK_FRACTION,
     BUSY_NIC_FRACTION,
     FLUSH_S,
+    GC_FRACTION,
     IDLE_FRACTION,
     LINK_WAIT_FRACTION,
     LONG_AWAIT_MS,
     LONG_PAUSE_MS,
+    LONG_PAUSES_FRACTION,
     MANY_FLUSHES_PER_S,
     STALLED_FRACTION,
     THROTTLED_PERIODS_FRACTION,
@@ -62,9 +64,12 @@ def _load_tool(numbers: Mapping[str, float]) -> str:
 
 def _gc(numbers: Mapping[str, float]) -> str:
     paused, longest = _percent(numbers, "gc_pause_fraction"), _ms(numbers, "gc_pause_longest_ms")
+    exceeded = f"thresholds {_share(LONG_PAUSES_FRACTION)}, {LONG_PAUSE_MS:.0f} ms"
+    if numbers.get("gc_pause_fraction", 0.0) > GC_FRACTION:
+        exceeded = f"threshold {_share(GC_FRACTION)}"
     return (
         f"Garbage collection was the bottleneck: a broker was paused {paused} of the time, for up to {longest} "
-        f"(threshold {LONG_PAUSE_MS:.0f} ms)."
+        f"({exceeded})."
     )
 
 
@@ -132,9 +137,10 @@ def _in_flight(numbers: Mapping[str, float]) -> str:
     if "synchronous_producers" in numbers:
         threads = _number(numbers, "synchronous_producers", "{:.0f}")
         return (
-            f"Synchronous sends were the bottleneck: of the time of {threads} sending threads, "
-            f"{_percent(numbers, 'sending_wait_fraction')} was spent waiting for the answer to a record before the "
-            f"next; a request took {_ms(numbers, 'unthrottled_request_latency_ms')}, to which linger.ms adds."
+            f"Synchronous sends were the bottleneck: the sending threads ({threads}) spent "
+            f"{_percent(numbers, 'sending_wait_fraction')} of their time waiting for each record's response before "
+            f"sending the next; a request took {_ms(numbers, 'unthrottled_request_latency_ms')}, to which linger.ms "
+            "adds."
         )
     unanswered, most = (_number(numbers, f"{which}in_flight_requests", "{:.1f}") for which in ("", "most_"))
     return (

@@ -48,7 +48,7 @@ def campaign_progress(
     cases_of_rounds = _cases_of_rounds(campaign, written)
     parts = list(_parts(campaign, written, cases_of_rounds))
     expected = _expected(campaign)
-    finished = campaign.keys.report("cards.json") in written
+    finished = campaign.keys.report("report.html") in written  # the report's last artifact
     # The design step rewrites the plan when a campaign resumes.
     began, now = written.get(campaign.keys.plan()), now or datetime.now(UTC)
     left = time_left(expected, parts, cases_of_rounds, began, now) if expected and began and not finished else None
@@ -121,7 +121,8 @@ def _steps(
     for part in parts:
         if part.round_number is None:
             yield _measured_step(f"confirm, {case_label(part.case)}", part, expected)
-    yield StepProgress(name="report", state=_state(begun=False, ended=keys.report("cards.json") in written))
+    begun, ended = (keys.report(name) in written for name in ("cards.json", "report.html"))
+    yield StepProgress(name="report", state=_state(begun, ended))
 
 
 def _measured_step(name: str, part: Part, expected: ExpectedRepetitions | None) -> StepProgress:

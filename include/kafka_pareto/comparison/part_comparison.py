@@ -55,8 +55,9 @@ def compare_part(
 ) -> PartComparison:
     """Compare the levels of a part with its reference in every numeric quantity, over valid repetitions.
 
-    All tests of the compared quantities are adjusted together: if nothing differs, a part reports a difference with a
-    probability of 5 %. Range comparisons of a series have 5 % of their own.
+    All tests against the reference in the compared quantities are adjusted together: if nothing differs, a part
+    reports a difference with a probability of 5 %. Letters, interactions, bands and range comparisons have 5 % each of
+    their own.
 
     Args:
         kind: A table of one factor, a grid of two, or a series of tables along a second factor.
@@ -154,7 +155,8 @@ def _estimates(
 ) -> dict[tuple[str, str], Estimate]:
     found: dict[tuple[str, str], Estimate] = {}
     p_values: dict[tuple[str, str], float] = {}
-    for quantity, group in product(quantities, measured.groups()):
+    groups = measured.groups()
+    for quantity, group in product(quantities, groups):
         tested = quantity.name in compared
         samples = [measured.numbers(each, quantity.name) for each in group]
         arrays = [np.array(list(sample.values()), dtype=np.float64) for sample in samples]
@@ -162,8 +164,9 @@ def _estimates(
         relatives, letters = [Relative()] * len(group), [""] * len(group)
         if quantity.maximised is not None:
             relatives = relative_to_best(means, quantity.maximised)
-        if tested:  # the compared quantities share the part's 5 % (Bonferroni)
-            letters = letters_of(arrays, maximised=bool(quantity.maximised), significance=SIGNIFICANCE / len(compared))
+        if tested:  # the compared quantities and the groups share the part's 5 % (Bonferroni)
+            level_of_each = SIGNIFICANCE / (len(compared) * len(groups))
+            letters = letters_of(arrays, maximised=bool(quantity.maximised), significance=level_of_each)
         own = next(at for at, level in enumerate(group) if level.is_reference)
         for at, (level, mean, relative) in enumerate(zip(group, means, relatives, strict=True)):
             ratio = Ratio() if at == own else ratio_of_levels(samples[own], samples[at])

@@ -43,7 +43,7 @@ class Estimate(_Content):
         relative: How many times worse than the best level: 1 at the best, 2 at half its performance.
         relative_sd: Propagated from both standard deviations; None at the best.
         letters: Levels that share a letter do not differ significantly (Games-Howell on logs, 5 % over all compared
-            quantities of the part); `a` includes the best. Empty if untested.
+            quantities and, in a series, points of the part); `a` includes the best. Empty if untested.
     """
 
     repetitions: int

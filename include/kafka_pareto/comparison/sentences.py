@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from kafka_pareto.analysis.wording import counted, joined
 from kafka_pareto.comparison.records import Interval, Level, PartComparison, is_significant
+from kafka_pareto.comparison.screen import blocks_text
 from kafka_pareto.comparison.words import (
     compared_quantities,
     factors_text,
@@ -71,7 +72,7 @@ class Effect:
 def closing_sentences(parts: Sequence[PartComparison]) -> list[str]:
     """Return up to three sentences on all parts, and another if published ratios are comparable."""
     if all(len(part.levels) == 1 for part in parts):
-        return [f"Each part has a single level, so there is no comparison ({_blocks(parts)})."]
+        return [f"Each part has a single level, so there is no comparison ({blocks_text(parts)})."]
     effects = [effect for part in parts for effect in effects_of(part)]
     sentences = [_largest_gains(parts, effects), _no_difference(parts, effects), _costs(parts, effects)]
     return [sentence for sentence in sentences if sentence] + _published_differences(parts)
@@ -96,9 +97,9 @@ def _largest_gains(parts: Sequence[PartComparison], effects: Sequence[Effect]) -
     ]
     significant = [clause for clause in clauses if clause]
     if not significant:
-        return f"No significant difference from the reference in any compared quantity ({_blocks(parts)})."
+        return f"No significant difference from the reference in any compared quantity ({blocks_text(parts)})."
     others = [quantity.words for quantity, clause in zip(names.values(), clauses, strict=True) if not clause]
-    without = [f"no significant difference in {joined(others, 'or')} ({_blocks(parts)})"] if others else []
+    without = [f"no significant difference in {joined(others, 'or')} ({blocks_text(parts)})"] if others else []
     return f"{_capitalised('; '.join([*significant, *without]))}."
 
 
@@ -123,7 +124,7 @@ def _no_difference(parts: Sequence[PartComparison], effects: Sequence[Effect]) -
     if same and not effects:
         return not_tested
     if same:
-        return f"No significant difference ({_blocks(parts)}): {'; '.join(same)}. {not_tested}".rstrip()
+        return f"No significant difference ({blocks_text(parts)}): {'; '.join(same)}. {not_tested}".rstrip()
     if not any(_is_tested(part, level) for part in parts for level in part.levels):
         return "No level could be tested against the reference."
     return f"Every tested level differs from the reference in at least one compared quantity. {not_tested}".rstrip()
@@ -217,11 +218,6 @@ def _times(ratio: Interval, named: str = "") -> str:
     if ratio.low is None or ratio.high is None:
         return f"{times_text(ratio.value)}x"
     return f"{times_text(ratio.value)}x ({named}{times_text(ratio.low)} to {times_text(ratio.high)})"
-
-
-def _blocks(parts: Sequence[PartComparison]) -> str:
-    numbers = sorted({part.blocks for part in parts})
-    return counted(numbers[0], "block") if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]} blocks"
 
 
 def _capitalised(text: str) -> str:

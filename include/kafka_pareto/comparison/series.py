@@ -48,12 +48,12 @@ def crossovers_of(
     """
     if len(ranges) < 2:
         return []
-    told = {
+    significant = {
         (each.range, each.quantity, each.level, each.other): each.ratio.value for each in ratios if is_significant(each)
     }
     found = []
     for quantity, (level, other) in product(compared, all_pairs(_levels(measured))):
-        first, last = (told.get((name, quantity.name, level, other), 1.0) for name in (ranges[0], ranges[-1]))
+        first, last = (significant.get((name, quantity.name, level, other), 1.0) for name in (ranges[0], ranges[-1]))
         published = _published_ratios(measured, levels, quantity.name, level, other)
         is_rising = first < 1 < last
         at = None
@@ -93,10 +93,11 @@ def _points(measured: Measured, quantity: str, level: FactorValue, other: Factor
 def _published_ratios(
     measured: Measured, levels: Sequence[Level], quantity: str, level: FactorValue, other: FactorValue
 ) -> dict[float, float]:
+    """Return the published ratio at each point of the second factor that has both numbers above zero."""
     factor = measured.factors[0]
     by_point: dict[float, dict[FactorValue, float]] = {}
     for each in levels:
-        if quantity in each.published:
+        if each.published.get(quantity, 0.0) > 0:
             by_point.setdefault(float(each.values[measured.along]), {})[each.values[factor]] = each.published[quantity]
     return {
         at: known_there[level] / known_there[other]

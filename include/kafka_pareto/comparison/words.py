@@ -137,6 +137,6 @@ def _decimals(value: float) -> int:
 
 
 def published_ratio(part: PartComparison, level: Level, name: str) -> float | None:
-    """Return published value over published reference; None if either is missing."""
-    value, reference = level.published.get(name), part.reference_of(level).published.get(name)
-    return value / reference if value is not None and reference else None
+    """Return published value over published reference; None unless both are above zero."""
+    value, reference = (each.published.get(name, 0.0) for each in (level, part.reference_of(level)))
+    return value / reference if min(value, reference) > 0 else None

@@ -58,12 +58,12 @@ def counts_of(
 ) -> Counts:
     """Count this configuration's repetitions, and its upsets including those in rejected blocks."""
     own = [r for r in repetitions if r.configuration_id == configuration_id]
-    aside = [r for r in discarded if r.configuration_id == configuration_id]
+    rejected = [r for r in discarded if r.configuration_id == configuration_id]
     return Counts(
         repetitions=len(own),
         lost_records=sum(r.outcome in ("records_lost", "records_duplicated") for r in own),
         failed=sum(r.outcome == "failed" for r in own),
-        upsets=sum(min(r.upsets, r.attempts - 1) for r in own) + sum(r.upsets for r in aside),
+        upsets=sum(min(r.upsets, r.attempts - 1) for r in own) + sum(r.upsets for r in rejected),
         repeated=sum(r.outcome == "valid" and r.attempts - r.upsets > 1 for r in own),
         generator_bound=generator_bound,
     )

@@ -45,17 +45,17 @@ _SYMPTOMS: Mapping[SymptomCode, str] = {
 _CAUSES: Mapping[CauseCode, str] = {
     "uncompressed": "throughput is limited by bytes, and records are not compressed",
     "batches_are_full": "batches are {batch_fill_fraction:.0%} full",
-    "no_linger": "linger.ms is 0, and batches are only {batch_fill_fraction:.0%} full",
+    "no_linger": "with linger.ms 0, batches are only {batch_fill_fraction:.0%} full",
     "sent_too_fast": "the producers send more than the cluster accepts, and a larger buffer would only fill later",
     "buffer_is_small": "the buffer holds only {buffer_holds_s:.2f} s of the load",
-    "max_block_reached": "records dropped after max.block.ms: {buffer_exhausted_records:,.0f}",
+    "max_block_reached": "{buffer_exhausted_records:,.0f} records were dropped after max.block.ms",
     "polls_are_full": "a fetch returns {fetch_of_poll_ratio:.1f} times max.poll.records",
     "too_few_partitions": (
         "consumers are idle only {live_poll_idle_fraction:.0%} of the time, with {consumers_per_partition:.1f} "
         "consumers per partition"
     ),
     "processing_is_slow": "consumers are idle only {live_poll_idle_fraction:.0%} of the time",
-    "linger_is_long": ("linger.ms is {linger_of_latency_fraction:.0%} of p99, and batches wait until it expires"),
+    "linger_is_long": "most of p99 ({linger_of_latency_fraction:.0%}) is linger.ms, and batches wait until it expires",
     "fetch_waits": "waiting for fetch.min.bytes takes {fetch_of_latency_fraction:.0%} of p99",
     "gc_pauses": "garbage collection paused a broker for {pause_ms:,.0f} ms",
     "backlog": "records spend {queue_fraction:.0%} of their time queued in the producer, far longer than linger.ms",

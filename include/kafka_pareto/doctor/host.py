@@ -79,14 +79,17 @@ class Host:
     def mount_of(self, folder: str, process: str = "self") -> Mount:
         """Return the mount of a folder, as seen by the process.
 
+        Links are followed; a relative folder is relative to the process's working directory.
+
         Raises:
-            OSError: If the mounts cannot be read.
+            OSError: If the mounts or the working directory cannot be read.
             LookupError: If no mount contains the folder.
         """
-        text = (self.proc / process / "mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
-        containing = [
-            (point, mount) for point, mount in map(_mount, text.splitlines()) if Path(folder).is_relative_to(point)
-        ]
+        of_process = self.proc / process
+        text = (of_process / "mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
+        path = Path(folder) if Path(folder).is_absolute() else (of_process / "cwd").readlink() / folder
+        path = path.resolve()
+        containing = [(point, mount) for point, mount in map(_mount, text.splitlines()) if path.is_relative_to(point)]
         if not containing:
             raise LookupError(folder)
         longest = max(len(point) for point, _ in containing)
@@ -99,6 +102,10 @@ class Host:
         with suppress(OSError):
             return sorted(set(self._leaves((self.sys / "dev" / "block" / mount.device).resolve(strict=True))))
         return []
+
+    def of_devices(self, interfaces: list[str]) -> list[str]:
+        """Return the network interfaces that belong to a device, unlike a container's; all of them if none does."""
+        return [each for each in interfaces if (self.sys / "class" / "net" / each / "device").exists()] or interfaces
 
     def nic_speed_mbit_s(self, interface: str) -> int | None:
         """Return the speed of a network interface; None if its driver does not report it."""

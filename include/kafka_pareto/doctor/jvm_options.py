@@ -13,7 +13,11 @@ from pathlib import Path
 
 from kafka_pareto.doctor.guide import Plain
 
-_TAKE_A_VALUE = {"-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-modules", "--add-opens"}
+_TAKE_A_VALUE = {
+    "-cp", "-classpath", "--class-path", "-p", "--module-path", "--upgrade-module-path", "--add-modules",
+    "--limit-modules", "--add-exports", "--add-opens", "--add-reads", "--patch-module", "--enable-native-access",
+}  # fmt: skip
+_OTHER_COLLECTORS = ("UseSerialGC", "UseParallelGC", "UseZGC", "UseShenandoahGC", "UseEpsilonGC")
 _SIZE = re.compile(r"(\d+)([kmgt]?)", re.IGNORECASE)
 _SCALE = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _HEAP = re.compile(r"-X(ms|mx)(\S+)")
@@ -33,6 +37,8 @@ def jvm_options(argv: Sequence[str], folder: Path) -> dict[str, Plain]:
     found: dict[str, Plain] = {}
     for option in _options_of_java(argv[1:], folder):
         found.update(_understood(option))
+    if any(found.get(name) for name in _OTHER_COLLECTORS):  # a JVM has one collector
+        found.setdefault("UseG1GC", False)
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from kafka_pareto.analysis.html_templates import html_templates
 from kafka_pareto.doctor import words
-from kafka_pareto.doctor.records import VERDICTS, DoctorReport
+from kafka_pareto.doctor.records import DoctorReport
 
 
 def doctor_page(report: DoctorReport, addresses: Mapping[str, str] | None = None) -> str:
@@ -16,7 +16,6 @@ def doctor_page(report: DoctorReport, addresses: Mapping[str, str] | None = None
         report=report,
         addresses=addresses or {},
         by_group=words.by_group(report),
-        verdicts=VERDICTS,
         verdict_words=words.VERDICT_WORDS,
         subject=words.subject_text(report),
         counts=words.count_text(report),

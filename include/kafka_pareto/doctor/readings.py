@@ -18,6 +18,8 @@ from kafka_pareto.kafka.user_settings import ClientFile
 _LOOPBACK = "lo"
 _GB = 10**9
 _THIS_MACHINE = "this machine"
+_NOT_IN_LIBRDKAFKA = ("max.block.ms", "max.poll.records")
+"""The guide's client settings without an equivalent in librdkafka."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def link_speed(places: Places) -> Reading:
     if not places.is_a_brokers_machine:
         return Reading(reason="other_machine")
     if places.cluster is None:
-        interfaces = [name for name in psutil.net_if_addrs() if name != _LOOPBACK]
+        interfaces = places.host.of_devices([name for name in psutil.net_if_addrs() if name != _LOOPBACK])
     else:
         interfaces = [broker.interface for broker in places.here]
     if interfaces and all(name == _LOOPBACK for name in interfaces):
@@ -134,8 +136,8 @@ def _of_log_folders(places: Places, value_of: Callable[[Mount], str]) -> Reading
         for folder in folders:
             try:
                 value = value_of(places.host.mount_of(folder, str(broker.process_id)))
-            except (OSError, LookupError):
-                reason = "denied"
+            except (OSError, LookupError) as error:
+                reason = "denied" if isinstance(error, OSError) else "no_mount"
                 continue
             if value:
                 found.append(Found(subject=f"broker {broker.id}", value=value))
@@ -217,6 +219,8 @@ def _client(check: Check, places: Places) -> Reading:
     if given is None:
         return Reading(reason=f"no_{check.reads.source}")
     name = check.reads.name
+    if given.form == "librdkafka" and name in _NOT_IN_LIBRDKAFKA:
+        return Reading(reason="not_in_librdkafka", is_applicable=False)
     if name in given.other_defaults:
         return Reading(reason="other_default")
     is_given = name in given.used

@@ -34,6 +34,7 @@ REASONS: Mapping[str, str] = {
     "denied": "permission denied; run make doctor as the brokers' user or root",
     "no_such_file": "this kernel does not expose it; in a container, run make doctor on the host",
     "no_device": "the file system has no block device here, as in a container",
+    "no_mount": "no mount of the broker's process contains this folder, as in a chroot",
     "unknown_speed": "the interface's driver does not report its speed, as in a virtual machine",
     "loopback": "the brokers use loopback: no record crosses a network",
     "java_decides": "option not set; Java chooses the value",
@@ -47,6 +48,7 @@ REASONS: Mapping[str, str] = {
     "no_producer": "no file given; pass PRODUCER=producer.properties",
     "no_consumer": "no file given; pass CONSUMER=consumer.properties",
     "other_default": "not set in the file, and this client's default differs from Kafka's; set it in the file",
+    "not_in_librdkafka": "librdkafka has no such setting",
     "in_code": "this depends on the producer's code, not on a setting",
     "not_measured": "make doctor only reads, so it does not measure disks",
 }
@@ -116,7 +118,7 @@ def left_text(report: DoctorReport) -> str:
         return ""
     return (
         f"Topics of campaigns on this cluster: {', '.join(report.topics_left)}. If no campaign is running, remove them "
-        f"with make remove-topics KAFKA={report.kafka} and its KAFKA_CONFIG"
+        f"with make remove-topics KAFKA={report.kafka} (and KAFKA_CONFIG, if the cluster needs one)"
     )
 
 

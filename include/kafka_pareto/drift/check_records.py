@@ -132,10 +132,10 @@ def reference_of(
 ) -> tuple[str, dict[ObjectiveName, Ratio]]:
     """Return the campaign or check to compare with, and its ratios; "" and none if there is none yet.
 
-    The reference is the final blocks of the confirmation that activated these settings; choice and gain blocks favor
-    the configuration selected by them. Settings without final blocks are compared with their first check. If a tuning
-    has followed a drift and the settings stayed active, the check that found the drift is the reference for the
-    drifted objectives. Until then, later checks report the drift again. `past` is oldest first.
+    The reference is the final blocks of the confirmation that activated these settings, or its gain blocks if it has
+    none; choice blocks favor the configuration selected by them. Settings without either are compared with their first
+    check. If a tuning has followed a drift and the settings stayed active, the check that found the drift is the
+    reference for the drifted objectives. Until then, later checks report the drift again. `past` is oldest first.
     """
     campaign = Campaign.open(store, settings.study, settings.campaign)
     ratios = ratios_of(confirming_repetitions(campaign, settings.case), settings.configuration_id, campaign.tune)

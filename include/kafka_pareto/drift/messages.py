@@ -58,7 +58,7 @@ def _change_text(change: RatioChange) -> str:
     interval = ""
     if change.change_low_fraction is not None:
         interval = f" ({percent(change.change_low_fraction)} to {percent(change.change_high_fraction)})"
-    verdict = "drift" if change.drifted else "no drift"
+    verdict = "not tested" if change.p_value is None else "drift" if change.drifted else "no drift"
     return (
         f"{found}, previously {_ratio_text(change.reference)}: {percent(change.change_fraction)}{interval}, {verdict}"
     )

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.explorer.requirements import standing
 from kafka_pareto.explorer.snapshot import Snapshot
 from kafka_pareto.rollout.client_files import settings_file
 from kafka_pareto.study.cases import case_label
@@ -31,7 +32,7 @@ def settings_text(snapshot: Snapshot, configuration_id: str, name: str) -> str:
     header = [
         f"{declaration.settings_word.capitalize()} for {case_label(snapshot.case)}.",
         f"Study {keys.study}, campaign {keys.campaign}, configuration {configuration_id}{promise}.",
-        _standing(snapshot, configuration_id),
+        standing(snapshot, configuration_id),
     ]
     return settings_file(properties, name, header, declaration.name)
 
@@ -54,14 +55,3 @@ def _measured_row(snapshot: Snapshot, configuration_id: str) -> dict[str, Any]:
         if len(rows):
             return {str(name): value for name, value in rows.to_dict("records")[0].items()}
     raise BadInputError(f"{configuration_id} was not measured for {case_label(snapshot.case)}")
-
-
-def _standing(snapshot: Snapshot, configuration_id: str) -> str:
-    decision = snapshot.decision
-    if configuration_id == snapshot.study.baseline_id():
-        return "This is the baseline."
-    if decision and decision.recommended_configuration_id == configuration_id:
-        return "The campaign recommends this configuration."
-    if configuration_id in set(snapshot.confirmed.configuration_id):
-        return "Confirmed but not recommended: the campaign states no gain for it."
-    return "Not confirmed: measured in the design only. Measure it again before you use it."

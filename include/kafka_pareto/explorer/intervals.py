@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 import pandas as pd
 
@@ -9,7 +11,7 @@ from kafka_pareto.analysis.paired_tests import CONFIDENCE
 from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value
 from kafka_pareto.analysis.student import student_critical
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.explorer.snapshot import Snapshot, read_repetitions, repetition_key
+from kafka_pareto.explorer.snapshot import Snapshot, repetitions_named
 from kafka_pareto.study.objectives import ObjectiveName
 
 Intervals = dict[ObjectiveName, tuple[float, float]]
@@ -26,9 +28,8 @@ def intervals(snapshot: Snapshot) -> dict[str, dict[str, Intervals]]:
 def _intervals(snapshot: Snapshot, trials: pd.DataFrame) -> dict[str, Intervals]:
     both = zip(trials.configuration_id, trials.repetition_ids, strict=True)
     ids_of: dict[str, list[str]] = {name: list(ids) for name, ids in both if len(ids) >= 2}
-    keys = {repetition_key(snapshot, name) for names in ids_of.values() for name in names}
-    written = {key: snapshot.written[key] for key in keys if key in snapshot.written}
-    by_id = {repetition.repetition_id: repetition for repetition in read_repetitions(snapshot.campaign, written)}
+    found = repetitions_named(snapshot, chain.from_iterable(ids_of.values()))
+    by_id = {repetition.repetition_id: repetition for repetition in found}
     return {
         name: _of_means([by_id[identity] for identity in ids if identity in by_id], snapshot)
         for name, ids in ids_of.items()

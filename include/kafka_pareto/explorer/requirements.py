@@ -12,12 +12,14 @@ import pandas as pd
 from pydantic import BaseModel
 
 from kafka_pareto.analysis.repetition_values import smallest_value
+from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.analysis.wording import counted, criterion_text, joined, value_text
 from kafka_pareto.decision.choice import best_by, log_gain, missed_limits, worst_excess_fraction
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.explorer.snapshot import Snapshot
+from kafka_pareto.explorer.snapshot import Snapshot, repetitions_named
 from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.report.reasons import missed_limits_text, reason_of
+from kafka_pareto.rollout.eligibility import lost_in_any_block
 from kafka_pareto.study.configuration_words import configuration_words
 from kafka_pareto.study.objectives import ChooseBy, Lexicographic, Limit
 from kafka_pareto.study.tune import Tune
@@ -58,13 +60,13 @@ def best_remaining(snapshot: Snapshot, requirements: Requirements) -> Remaining:
     """Return the best measured configuration that meets the requirements; confirmed ones come first.
 
     A configuration is never named if it lost a record, breaks the study's rules, or has no valid repetition. The
-    baseline competes like any other but is exempt from the study's rules. The campaign's pick and the active settings
-    are judged by their fresh blocks, all others by the blocks in which candidates were compared.
+    baseline competes like any other but is exempt from the study's rules. The campaign's pick and its reference are
+    judged by their fresh blocks, all others by the blocks in which candidates were compared.
     """
-    confirmed, design = (_eligible(table, requirements) for table in (snapshot.confirmed, snapshot.trials))
+    confirmed, design = (_eligible(snapshot, table, requirements) for table in (snapshot.confirmed, snapshot.trials))
     design = design[~design.index.isin(snapshot.confirmed.configuration_id)]
     decision = snapshot.decision
-    judged = _with_fresh_values(confirmed, decision)
+    judged = _with_fresh_values(snapshot, confirmed)
     kept = confirmed.loc[_keeping(judged, requirements.limits).index]
     kept_design = _keeping(design, requirements.limits)
     remaining = [*kept.index, *kept_design.index]
@@ -87,27 +89,26 @@ def best_remaining(snapshot: Snapshot, requirements: Requirements) -> Remaining:
     return _nothing(snapshot, requirements, pd.concat([judged, design]) if len(judged) or len(design) else judged)
 
 
-def _eligible(trials: pd.DataFrame, requirements: Requirements) -> pd.DataFrame:
+def _eligible(snapshot: Snapshot, trials: pd.DataFrame, requirements: Requirements) -> pd.DataFrame:
     """Return the trials that may be named, in order of their ids."""
     strong = trials.durability.map(lambda name: Durability[name] >= requirements.durability).astype(bool)
     allowed = (trials.feasible | trials.is_baseline).astype(bool)
-    sound = ((trials.repetitions_lost_records == 0) & (trials.repetitions_valid > 0)).astype(bool)
+    decision = snapshot.decision
+    lossy = [name for name in trials.configuration_id if decision and lost_in_any_block(decision, name)]
+    lossless = (trials.repetitions_lost_records == 0) & ~trials.configuration_id.isin(lossy)
+    sound = (lossless & (trials.repetitions_valid > 0)).astype(bool)
     return trials[strong & allowed & sound].set_index("configuration_id").sort_index()
 
 
-def _with_fresh_values(confirmed: pd.DataFrame, decision: Decision | None) -> pd.DataFrame:
-    """Return the trials, with values from fresh blocks for the pick and the baseline."""
-    fresh = confirmed.copy()
-    if decision is None:
-        return fresh
-    for gain in decision.gains:
-        for configuration_id, value in (
-            (decision.pick_configuration_id, gain.candidate_value),
-            (decision.reference_configuration_id, gain.reference_value),
-        ):
-            if configuration_id in fresh.index and value is not None:
-                fresh.loc[str(configuration_id), gain.objective] = value
-    return fresh
+def _with_fresh_values(snapshot: Snapshot, confirmed: pd.DataFrame) -> pd.DataFrame:
+    """Return the trials, with averages over fresh blocks for the pick and its reference, as the decision has them."""
+    judged, objectives = confirmed.copy(), list(snapshot.study.objective_names)
+    gains = snapshot.decision.gains if snapshot.decision else []
+    ids = {each for gain in gains for each in (*gain.candidate_repetition_ids, *gain.reference_repetition_ids)}
+    fresh = summarise_trials(repetitions_named(snapshot, ids), snapshot.study).set_index("configuration_id")
+    shared = judged.index.intersection(fresh.index)
+    judged.loc[shared, objectives] = fresh.loc[shared, objectives]
+    return judged
 
 
 def _pick_excluded(snapshot: Snapshot, judged: pd.DataFrame, requirements: Requirements) -> list[str]:
@@ -185,36 +186,48 @@ def _reasons(
 ) -> list[str]:
     best: Any = remaining.loc[best_id]
     count = counted(len(remaining), "confirmed configuration" if basis == "confirmed" else "design configuration")
-    met = _limits_text(requirements.limits) if requirements.limits else "the durability requirement"
     reached = joined([value_text(best[each], each) for each in snapshot.study.declaration.plane])
     criterion = criterion_text(chosen_by, snapshot.study.means)
-    sentences = [f"{count} {_agreeing(len(remaining))} {met}. Best by {criterion}: {reached}."]
-    if best_id == snapshot.study.baseline_id():
-        sentences.append("This is the baseline.")
+    compared = f"{count} compared"
+    if requirements.limits or snapshot.study.declaration.states_durability:
+        met = _limits_text(requirements.limits) if requirements.limits else "the durability requirement"
+        compared = f"{count} {_agreeing(len(remaining))} {met}"
+    sentences = [f"{compared}. Best by {criterion}: {reached}."]
+    if basis == "confirmed" or best_id == snapshot.study.baseline_id():
+        sentences.append(standing(snapshot, best_id))
     if basis == "design":
         sentences.append(
             f"Not confirmed: measured in {counted(int(best.repetitions_valid), 'repetition')} only, so its values "
             "may be partly luck. Measure it again before you use it."
         )
-    elif best_id != snapshot.study.baseline_id():
-        sentences.append(_standing(snapshot.decision, best_id))
     if Durability[best.durability] < snapshot.study.durability_of(snapshot.study.baseline_configuration()):
         sentences.append("Its durability guarantee is weaker than the baseline's.")
     return sentences
 
 
-def _standing(decision: Decision | None, best_id: str) -> str:
-    """Return the campaign's conclusion on a confirmed configuration."""
-    if decision is None or best_id != decision.pick_configuration_id:
-        return "Its values come from the choice blocks: only the campaign's own pick was measured in fresh blocks."
-    if decision.recommended:
-        return "The campaign recommends it."
-    return f"It was the campaign's own pick but is not recommended: {reason_of(decision)}"
+def standing(snapshot: Snapshot, configuration_id: str) -> str:
+    """Return the campaign's conclusion on a measured configuration."""
+    decision = snapshot.decision
+    if configuration_id == snapshot.study.baseline_id():
+        return "This is the baseline."
+    if configuration_id not in set(snapshot.confirmed.configuration_id):
+        return "Not confirmed: measured in the design or a round only. Measure it again before you use it."
+    if decision is None:
+        return "Confirmed, but the campaign has not decided yet."
+    if configuration_id == decision.recommended_configuration_id:
+        if decision.recommended:
+            return "The campaign recommends this configuration."
+        return "The campaign keeps these settings: they were active."
+    if configuration_id == decision.pick_configuration_id:
+        return f"The campaign's pick, not recommended: {reason_of(decision)}"
+    return "Confirmed but not recommended: measured in the choice blocks; the campaign states no gain for it."
 
 
 def _nothing(snapshot: Snapshot, requirements: Requirements, eligible: pd.DataFrame) -> Remaining:
     if eligible.empty:
-        said = f"No eligible configuration with durability {requirements.durability.name} has been measured so far."
+        states_durability = snapshot.study.declaration.states_durability
+        durable = f" with durability {requirements.durability.name}" if states_durability else ""
+        said = f"No eligible configuration{durable} has been measured so far."
         return Remaining(best_id=None, basis="none", remaining_ids=[], reasons=[said])
     excess = pd.Series({name: worst_excess_fraction(requirements.limits, row) for name, row in eligible.iterrows()})
     nearest = str(excess.idxmin())

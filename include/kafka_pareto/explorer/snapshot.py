@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -206,10 +206,16 @@ def read_repetitions(campaign: Campaign, written: Mapping[str, datetime]) -> lis
         return list(pool.map(_KEPT.read, [Written(store, key, at, campaign) for key, at in written.items()]))
 
 
-def repetition_key(snapshot: Snapshot, repetition_id: str) -> str:
-    """Return the key of a trial's repetition; its id states phase and round."""
+def repetitions_named(snapshot: Snapshot, repetition_ids: Iterable[str]) -> list[Repetition]:
+    """Return those of the case's repetitions that are in the store, by ID."""
+    keys = {_repetition_key(snapshot, each) for each in repetition_ids}
+    return read_repetitions(snapshot.campaign, {key: at for key, at in snapshot.written.items() if key in keys})
+
+
+def _repetition_key(snapshot: Snapshot, repetition_id: str) -> str:
+    """Return the key of a repetition of the design, the rounds or the confirmation; its ID states phase and round."""
     phase, number, *_ = repetition_id.split("-")
-    if phase == "choice":
+    if phase != "design":
         return snapshot.campaign.keys.confirmation(snapshot.case, f"repetitions/{repetition_id}.json")
     prefix = snapshot.campaign.keys.measurements(snapshot.case, int(number.removeprefix("r")))
     return f"{prefix}{repetition_id}.json"

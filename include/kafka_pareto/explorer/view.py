@@ -95,11 +95,11 @@ class CaseView(BaseModel):
         estimated_front_points: Size of the whole estimated front.
         rules: The study's constraints and forbidden regions.
         durabilities: Selectable minimums; empty for a driver without durability.
-        decision: The card's headline and reasons; None until the confirmation ends.
+        card: The decision's card; None until the confirmation ends.
         awaits_report: Whether the case is decided, but the report, which adds the protocol and the baseline's
             stability, is not yet written.
         files: Names of the client files.
-        noise: The A/A study as a table and in sentences.
+        noise_table: The A/A study; empty without one, like `noise_sentences`.
     """
 
     study: str
@@ -154,7 +154,7 @@ def case_view(snapshot: Snapshot) -> CaseView:
         card=card_parts(decision, snapshot.context, keys.campaign) if decision else None,
         files=list(client_files(study.driver)),
         noise_table=_noise_table(snapshot),
-        noise_sentences=noise_lines(snapshot.noise) if snapshot.noise else [],
+        noise_sentences=noise_lines(snapshot.noise, study.protocol.variability) if snapshot.noise else [],
         problems=list(snapshot.problems),
     )
 

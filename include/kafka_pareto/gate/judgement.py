@@ -1,18 +1,17 @@
 """Judge a candidate by the study's conditions, after any number of blocks.
 
-The intervals are anytime-valid (`analysis.sequential`), so measuring may stop as soon as they decide.
+The intervals of means are anytime-valid (`analysis.sequential`), so measuring may stop as soon as they decide. A CV
+across repetitions is judged only after all blocks.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from kafka_pareto.analysis.failures import failing_more_p_value
 from kafka_pareto.analysis.gains import paired_values
 from kafka_pareto.analysis.repetition_values import is_mean, paired, smallest_value
 from kafka_pareto.analysis.sequential import (
@@ -24,6 +23,7 @@ from kafka_pareto.analysis.sequential import (
 )
 from kafka_pareto.analysis.wording import counted
 from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.decision.counts import Counts, counts_of
 from kafka_pareto.gate.gate_study import candidate_of, levels_of
 from kafka_pareto.storage.record import Frozen
 from kafka_pareto.study.declarations import is_maximised
@@ -43,7 +43,8 @@ class JudgedCondition(Frozen):
         condition: As in the study.
         value: The candidate's geometric mean, in the objective's unit, or its ratio to the reference's if
             `of_reference`; None without enough blocks, as are the ends of its interval.
-        confidence: Of the interval; those of all conditions and cases hold jointly at 95 %, at any stopping time.
+        confidence: Of the interval; those of all conditions and cases hold jointly at 95 %, those of means at any
+            stopping time, those of CVs across repetitions after all blocks.
         blocks: With valid repetitions of both.
     """
 
@@ -75,18 +76,24 @@ class JudgedCase(Frozen):
     may_be_decided: bool
 
 
-def judge(study: Tune, case: str, repetitions: Sequence[Repetition]) -> JudgedCase:
-    """Judge all conditions of a study made by `gate_study` by one case's repetitions, in measuring order."""
+def judge(
+    study: Tune, case: str, repetitions: Sequence[Repetition], discarded: Sequence[Repetition] = ()
+) -> JudgedCase:
+    """Judge all conditions of a study made by `gate_study` by one case's repetitions, in measuring order.
+
+    Rejected repetitions (`discarded`) count for disruptions of the cluster only.
+    """
     reference_id, candidate_id = study.baseline_id(case), candidate_of(study).configuration_id
     sides = paired(reference_id, candidate_id, repetitions)
     *levels, of_failures = levels_of(study)
     blocks, most = len({each.block for each in repetitions}), study.gate.blocks
     estimates = [
-        _estimate(condition, *sides, study, level)
+        _estimate(condition, *sides, study, level, is_last=blocks >= most)
         for condition, level in zip(study.gate.conditions, levels, strict=True)
     ]
     verdicts = [each.verdict for each in estimates]
-    harm, doubts = _harm(repetitions, reference_id, candidate_id, of_failures / most)
+    candidate, reference = (counts_of(each, repetitions, discarded=discarded) for each in (candidate_id, reference_id))
+    harm, doubts = _harm(candidate, reference, of_failures / most)
     verdict: Verdict = "broken" if harm or "broken" in verdicts else "holds"
     if verdict == "holds" and (doubts or "undecided" in verdicts):
         verdict = "undecided"
@@ -118,6 +125,7 @@ class _Estimate:
     sd: float
     blocks: int
     level: float
+    may_be_judged: bool
 
     @property
     def half_width(self) -> float:
@@ -131,6 +139,8 @@ class _Estimate:
 
     @property
     def verdict(self) -> Verdict:
+        if not self.may_be_judged:
+            return "undecided"
         if self.distance > self.half_width:
             return "holds"
         return "broken" if -self.distance > self.half_width else "undecided"
@@ -171,35 +181,32 @@ def _estimate(
     candidate: Sequence[Repetition],
     study: Tune,
     level: float,
+    *,
+    is_last: bool,
 ) -> _Estimate:
     objective, protocol = condition.objective, study.protocol
     of_reference, of_candidate, _ = paired_values(objective, reference, candidate, protocol)
-    resolution = 2 * smallest_value(objective, protocol)
-    if not is_mean(objective, protocol.variability):
+    resolution, of_mean = 2 * smallest_value(objective, protocol), is_mean(objective, protocol.variability)
+    if not of_mean:
         log_value, sd = log_ratio_of_cvs(of_reference, of_candidate)
     elif condition.of_reference:
         log_value, sd = log_ratio_of_means(of_reference, of_candidate, resolution)
     else:
         log_value, sd = log_mean(of_candidate, resolution)
-    return _Estimate(condition, log_value, sd, len(of_candidate), level)
+    return _Estimate(condition, log_value, sd, len(of_candidate), level, may_be_judged=of_mean or is_last)
 
 
-def _harm(
-    repetitions: Sequence[Repetition], reference_id: str, candidate_id: str, level: float
-) -> tuple[list[str], list[str]]:
+def _harm(candidate: Counts, reference: Counts, level: float) -> tuple[list[str], list[str]]:
     """Return harm at any speed, and doubts.
 
-    Harm is lost or duplicated records, or significantly more failures than the reference's; a doubt is more failures.
+    Harm is lost or duplicated records, or significantly more failures and disruptions than the reference's; a doubt is
+    more of them.
     """
-    reference, candidate = (
-        Counter(each.outcome for each in repetitions if each.configuration_id == configuration_id)
-        for configuration_id in (reference_id, candidate_id)
-    )
-    lost = candidate["records_lost"] + candidate["records_duplicated"]
+    lost = candidate.lost_records
     harm = [f"records were lost or duplicated in {counted(lost, 'repetition')}"] if lost else []
-    if candidate["failed"] <= reference["failed"]:
+    if candidate.failed_or_upset <= reference.failed_or_upset:
         return harm, []
-    failed = counted(candidate["failed"], "repetition")
-    text = f"{failed} failed, versus {reference['failed']:,} of the reference"
-    counts = candidate["failed"], candidate.total(), reference["failed"], reference.total()
-    return ([*harm, text], []) if failing_more_p_value(*counts) < level else (harm, [text])
+    failed = counted(candidate.failed_or_upset, "repetition")
+    text = f"{failed} failed or disrupted the cluster, versus {reference.failed_or_upset:,} of the reference"
+    p_value = candidate.failing_more_p_value(reference)
+    return (harm, [text]) if p_value is None or p_value >= level else ([*harm, text], [])

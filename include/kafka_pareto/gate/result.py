@@ -16,8 +16,10 @@ from kafka_pareto.study.cases import case_label
 
 _ENDINGS = {
     "holds": "all conditions hold",
-    "broken": "see above",
-    "undecided": "too few blocks (gate.blocks) to decide every condition, or the candidate failed more often",
+    "broken": "a condition is broken, or the candidate lost or duplicated records, or it failed or disrupted the "
+    "cluster significantly more often",
+    "undecided": "too few blocks (gate.blocks) to decide every condition, or the candidate failed or disrupted the "
+    "cluster more often, but not significantly",
 }
 _COMMANDS = {"holds": "notice", "broken": "error", "undecided": "warning"}
 

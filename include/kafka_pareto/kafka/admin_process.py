@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -16,7 +15,7 @@ from typing import IO, Any
 
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.client_properties import hidden, read_client_config, secrets_in
-from kafka_pareto.kafka.java import QUICK_START, cds_archive, cds_options, java_environment, tethered
+from kafka_pareto.kafka.java import QUICK_START, cds_archive, cds_options, java_environment, require_java, tethered
 from kafka_pareto.settings import Settings
 
 HELPER = "cluster-helper"
@@ -57,16 +56,15 @@ class ClusterHelper:
     `client.properties`; None for a plaintext cluster.
 
     Raises:
-        BadInputError: If the client configuration cannot be read.
-        ClusterError: If Java cannot be started, or Kafka's client rejects its configuration.
+        BadInputError: If the client configuration cannot be read, or Java is missing.
+        ClusterError: If Kafka's client rejects its configuration.
     """
 
     def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
         self._bootstrap_servers = bootstrap_servers
         self._settings = settings
         self._secrets = secrets_in(read_client_config(client_config)) if client_config else []
-        if shutil.which(settings.java) is None:
-            raise self.error("connect", f"command not found: {settings.java}", "install Java 17 or newer")
+        require_java(settings.java)
         self._turn = threading.Lock()
         self._last_id = 0
         self._unread = b""

@@ -45,14 +45,12 @@ class ClusterDescription(_Answer):
     Attributes:
         controller_id: Leader of the metadata quorum; None without permission.
         kafka_version: Release of the broker that answered, like `4.3`, from the newest metadata version it supports.
-        metadata_version: The finalized `metadata.version`, like `4.3-IV0`.
     """
 
     cluster_id: str
     brokers: tuple[Broker, ...]
     controller_id: int | None
     kafka_version: str | None
-    metadata_version: str | None
 
 
 class PartitionHealth(_Answer):
@@ -157,7 +155,7 @@ class Cluster:
         settings: Locates Java and Kafka's jars.
 
     Raises:
-        BadInputError: On entering, if the client configuration cannot be read.
+        BadInputError: On entering, if the client configuration cannot be read, or Java is missing.
         ClusterError: On entering, if the client cannot be set up. It connects on the first request only.
     """
 

@@ -66,7 +66,7 @@ def _notes(form: Form, used: Used, given: Mapping[str, str]) -> Iterator[str]:
     if form == "Java properties" and used.get("enable.auto.commit") is True and "group.id" not in given:
         yield "enable.auto.commit=true needs a group.id; otherwise Kafka's consumer does not start"
     if used.get("isolation.level") == "read_committed":
-        yield "the topic for isolation.level=read_committed has no transactions"
+        yield "isolation.level=read_committed: the measured topic contains no transactions"
 
 
 CONSUMER = ClientRules(

@@ -7,8 +7,20 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from kafka_pareto.errors import BadInputError
+
 QUICK_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Duser.language=en")
 """Options of a small JVM that starts quickly."""
+
+
+def require_java(java: str) -> None:
+    """Check that the command exists.
+
+    Raises:
+        BadInputError: If it does not.
+    """
+    if shutil.which(java) is None:
+        raise BadInputError(f"command not found: {java}; install Java 17 or newer")
 
 
 def cds_archive(jars: Path, program: str) -> Path:

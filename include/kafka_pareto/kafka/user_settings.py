@@ -80,7 +80,8 @@ def read_consumer_file(text: str) -> ClientFile:
 def read_client_file(text: str, client: ClientName, *, is_measured: bool = True) -> ClientFile:
     """Read a settings file; its names show its form.
 
-    Settings that a load generator cannot apply, like interceptors, are an error if `is_measured`, else ignored.
+    Settings that a load generator cannot apply, like interceptors, are an error if `is_measured`, else ignored. A file
+    of librdkafka must follow the rules of Java's client only if that client is measured with it.
 
     Raises:
         ValueError: If the file cannot be parsed, a value is malformed or a placeholder, one setting has two values, or
@@ -88,6 +89,7 @@ def read_client_file(text: str, client: ClientName, *, is_measured: bool = True)
     """
     rules = _RULES[client]
     found = recognised(text.removeprefix("\ufeff"), rules)
+    is_of_another = found.form == "librdkafka" and client != "librdkafka" and not is_measured
     used: dict[str, PropertyValue] = {}
     ignored = dict(found.ignored)
     written_as: dict[str, str] = {}
@@ -99,6 +101,9 @@ def read_client_file(text: str, client: ClientName, *, is_measured: bool = True)
         if name not in rules.defaults:
             ignored[written] = OF_THE_CLIENT if meaning else _why_ignored(rules, name, value)
             continue
+        if is_of_another and not _is_level_of_java(rules, written, name, value):
+            ignored[written] = "has no equivalent in Java's client"
+            continue
         typed = _typed(rules, written, name, value)
         if name in used and used[name] != typed:
             raise ValueError(
@@ -109,7 +114,7 @@ def read_client_file(text: str, client: ClientName, *, is_measured: bool = True)
         if is_measured and name in rules.set_by_the_load:
             ignored[written] = rules.set_by_the_load[name]
     given = {name: value for _, name, value in found.settings}
-    if reason := rules.why_no_start(used, written_as, given):
+    if not is_of_another and (reason := rules.why_no_start(used, written_as, given)):
         raise ValueError(reason)
     used = {name: value for name, value in used.items() if not (is_measured and name in rules.set_by_the_load)}
     ignored.pop("", None)  # a file that ends in a backslash has an empty name, which Kafka ignores
@@ -161,6 +166,17 @@ def _typed(rules: ClientRules, written: str, name: str, value: str) -> PropertyV
             raise
         fix = plain_number_fix(value) if _UNDER_PROPERTIES.match(written) else ""
         raise ValueError(f"{written}: {error}{fix}") from error
+
+
+def _is_level_of_java(rules: ClientRules, written: str, name: str, value: str) -> bool:
+    """Return whether Java's client has this level of its codec; true for other settings."""
+    if not re.fullmatch(r"compression\.\w+\.level", name):
+        return True
+    try:
+        _typed(rules, written, name, value)
+    except ValueError:
+        return False
+    return True
 
 
 def _why_ignored(rules: ClientRules, name: str, value: str) -> str:

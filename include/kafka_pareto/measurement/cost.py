@@ -25,7 +25,7 @@ def plan_campaign(study: Tune, driver: DriverRuntime, active: Collection[str] = 
     """Compute repetitions, seconds, GiB sent by the client, and peak GiB on the brokers' disks.
 
     All are upper bounds for an undisturbed campaign, with sizing loads, task starts, analysis and report. The lower
-    bounds hold if every adaptive trial ends at its minimum, no case continues after the design, and no pick is claimed.
+    bounds hold if every adaptive trial ends at its minimum, no case continues after the design, and nothing is picked.
 
     Args:
         study: The campaign's study.

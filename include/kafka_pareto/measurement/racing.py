@@ -67,8 +67,8 @@ def active_candidates(
         narrow &= _half_widths(values) <= np.log1p(adaptive.interval_fraction)
     remaining = {each.configuration_id for each in remaining_candidates(candidates, repetitions, study)}
     remains = np.array([each.configuration_id in remaining for each in candidates])
-    goes_on = in_every_block & measured & remains & ~narrow
-    active = [each for each, on in zip(candidates, goes_on, strict=True) if on or each.is_baseline]
+    continues = in_every_block & measured & remains & ~narrow
+    active = [each for each, on in zip(candidates, continues, strict=True) if on or each.is_baseline]
     return [] if all(each.is_baseline for each in active) else active
 
 

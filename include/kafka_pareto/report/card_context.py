@@ -28,13 +28,13 @@ _WITHIN_RUN = (
 
 
 class CardContext(BaseModel):
-    """The circumstances of one record size's decision.
+    """The circumstances of one case's decision.
 
     Attributes:
         variability: What the CVs are computed over; None if no objective is one.
         sizing: What a repetition sends, with the ramp of a paced study; None if not stored.
         noise: The A/A test of the baseline; None without one.
-        sentinel: Whether the baseline was stable from its first repetition to the last gain block.
+        sentinel: Whether the baseline was stable from its first repetition to the last fresh block.
         breakdown: Latency by stage; None without the client's metrics.
         repetitions_set_aside: Number of repetitions repeated for a cause unrelated to the configuration.
         rounds: The result of the rounds after the design; None without any.
@@ -68,7 +68,7 @@ def card_context(
     noise_repetitions: Sequence[Repetition],
     rounds: RoundsSoFar | None = None,
 ) -> CardContext:
-    """Assemble the circumstances from one record size's artifacts."""
+    """Assemble the circumstances from one case's artifacts."""
     rng = np.random.default_rng([study.seed, case_seed(decision.case)])
     has_spreads = any(each.spread_of for each in study.declaration.objectives)
     return CardContext(
@@ -99,7 +99,7 @@ def context_lines(context: CardContext, decision: Decision) -> dict[str, list[st
     if context.rounds is not None:
         lines["Rounds"] = _rounds(context.rounds)
     if context.noise is not None:
-        lines["Noise"] = noise_lines(context.noise)
+        lines["Noise"] = noise_lines(context.noise, context.variability)
     if not context.sentinel.moved:
         lines["Stability"] = sentinel_sentences(context.sentinel)
     if limits := _limits_text(context, decision):

@@ -198,7 +198,7 @@ def blocks_notes(decision: Decision) -> list[str]:
         blocks = f"{gain_blocks} gain and {final_blocks} final" if final_blocks else f"{gain_blocks} fresh"
         cases = "record sizes" if decision.case.isdecimal() else "cases"
         notes.append(
-            "`better` and `worse` mean that the interval excludes 0 %. The intervals use all "
+            '"better" and "worse" mean that the interval excludes 0 %. The intervals use all '
             f"{blocks} blocks and hold jointly at 95 % over all objectives and {cases}; except for the CVs, they "
             f"stay valid under early stopping.{_beside_text(decision)}"
         )
@@ -254,7 +254,7 @@ def evidence_of(decision: Decision, campaign: str) -> str:
 
 
 def properties_text(decision: Decision, study: Study, campaign: str, date: str) -> str:
-    """Return a properties file with the recommended settings, or with the baseline if it stays."""
+    """Return a properties file with the recommended settings, or those that stay: the active ones or the baseline."""
     kept = "recommended" if decision.recommended else f"unchanged: this is {reference_words(decision)}"
     header = [
         f"{study.declaration.settings_word.capitalize()} for {case_label(decision.case)} ({kept}).",

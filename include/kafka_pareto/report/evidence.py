@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -21,7 +21,7 @@ from kafka_pareto.study.tune import Tune
 
 @dataclass(frozen=True)
 class Evidence:
-    """The artifacts of one campaign. Mappings are by record size in bytes.
+    """The artifacts of one campaign. Mappings are by case.
 
     Attributes:
         trials: `TRIAL_COLUMNS` and factors of the design and the rounds.
@@ -31,7 +31,7 @@ class Evidence:
         candidates: `CANDIDATE_INTERVAL_COLUMNS` and factors of the confirmed configurations.
         confirmed: `TRIAL_COLUMNS` and factors of the choice blocks: every candidate and the baseline, with equally many
             repetitions.
-        repetitions: The confirmation's, of both phases.
+        repetitions: The confirmation's, of all three phases (choice, gain, final).
         measured: All repetitions, with failed and rejected ones and the A/A test, reduced to what is shown.
         advice: Published advice, and what of it was measured.
         cards: The decisions and their circumstances.
@@ -53,11 +53,11 @@ class Evidence:
     plan: Plan
 
     def decision(self, case: str) -> Decision:
-        """Return the decision of one record size."""
+        """Return the decision of one case."""
         return next(card for card in self.cards.cards if card.case == case)
 
     def context(self, case: str) -> CardContext:
-        """Return the circumstances of one record size's decision."""
+        """Return the circumstances of one case's decision."""
         return next(found for found in self.cards.contexts if found.case == case)
 
     def r1_id(self, case: str) -> str | None:
@@ -72,11 +72,11 @@ class Evidence:
         known = pd.MultiIndex.from_frame(self.trials[place])
         return self.confirmed[~pd.MultiIndex.from_frame(self.confirmed[place]).isin(known)]
 
-    def valid(self, case: str, phase: Phase, configuration_id: str) -> list[Repetition]:
-        """Return one configuration's valid repetitions of one phase, by block."""
-        wanted = (phase, configuration_id, "valid")
-        found = [r for r in self.repetitions[case] if (r.phase, r.configuration_id, r.outcome) == wanted]
-        return sorted(found, key=lambda r: r.block)
+    def valid(self, case: str, phases: Collection[Phase], configuration_id: str) -> list[Repetition]:
+        """Return one configuration's valid repetitions of these phases, by block."""
+        wanted = (configuration_id, "valid")
+        of_phases = [r for r in self.repetitions[case] if r.phase in phases]
+        return sorted((r for r in of_phases if (r.configuration_id, r.outcome) == wanted), key=lambda r: r.block)
 
     def measured_on(self, case: str) -> str:
         """Return the day (UTC) of the last confirmation repetition, so that equal evidence gives equal files."""
@@ -84,7 +84,7 @@ class Evidence:
 
 
 def r2_table(evidence: Evidence) -> pd.DataFrame:
-    """Return R2 per objective, pooled (`case` empty) and within each record size."""
+    """Return R2 per objective, pooled (`case` empty) and within each case."""
     order = {objective: at for at, objective in enumerate(evidence.study.objective_names)}
     place = {case: at for at, case in enumerate(in_order(evidence.scores.case.dropna().unique()))}
     scores = evidence.scores.assign(order=evidence.scores.objective.map(order), place=evidence.scores.case.map(place))
@@ -95,7 +95,7 @@ def r2_table(evidence: Evidence) -> pd.DataFrame:
 def estimates_table(evidence: Evidence) -> pd.DataFrame:
     """Return estimates and measurements (choice blocks) of every confirmed point.
 
-    Columns: record size, id, roles, factors; per objective `estimated_…` and `measured_…`, and for means the ends of
+    Columns: case, id, roles, factors; per objective `estimated_…` and `measured_…`, and for means the ends of
     the estimate's interval; `repetition_ids`.
     """
     study, place = evidence.study, ["case", "configuration_id"]

@@ -27,6 +27,7 @@ _PHASES: dict[Phase, tuple[str, str]] = {
     "design": ("#9a9a9a", "o"),
     "choice": ("#0072B2", "^"),
     "gain": ("#D55E00", "s"),
+    "final": ("#CC79A7", "v"),
 }
 _BASELINE_LINE: dict[str, Any] = {"color": "black", "marker": "s", "linestyle": "--", "label": "baseline"}
 _PICK_LINE: dict[str, Any] = {"color": "#D55E00", "marker": "^", "label": "pick or R1"}
@@ -50,10 +51,10 @@ def _by_repetition(evidence: Evidence) -> bytes:
     grid = figure.subplots(3, len(cases), squeeze=False)
     shown = [objective_named(name) for name in evidence.study.declaration.plane]
     for (above, below, last), case in zip(grid.T, cases, strict=True):
-        pick, phase = _compared(evidence, case)
+        pick, phases = compared(evidence, case)
         above.set_title(f"{case_label(case)}\n{_compared_as(evidence, case)}")
         sides = [(evidence.study.baseline_id(), _BASELINE_LINE), *([(pick, _PICK_LINE)] if pick else [])]
-        found = [(evidence.valid(case, phase, configuration), style) for configuration, style in sides]
+        found = [(evidence.valid(case, phases, configuration), style) for configuration, style in sides]
         for repetitions, style in found:
             blocks = [r.block + 1 for r in repetitions]
             for axes, objective in zip((above, below), shown, strict=True):
@@ -88,17 +89,17 @@ def draw_spreads(axes: Any, study: Tune, sides: Sequence[tuple[list[Repetition],
     axes.grid(visible=False, axis="x")
 
 
-def _compared(evidence: Evidence, case: str) -> tuple[str | None, Any]:
-    """Return the pick in its fresh blocks, or R1 in the choice blocks without a pick."""
+def compared(evidence: Evidence, case: str) -> tuple[str | None, tuple[Phase, ...]]:
+    """Return the pick and the phases of its fresh blocks, or R1 and the choice blocks without a pick."""
     pick = evidence.decision(case).pick_configuration_id
-    return (pick, "gain") if pick else (evidence.r1_id(case), "choice")
+    return (pick, ("gain", "final")) if pick else (evidence.r1_id(case), ("choice",))
 
 
 def _compared_as(evidence: Evidence, case: str) -> str:
-    pick, phase = _compared(evidence, case)
+    pick, phases = compared(evidence, case)
     if pick is None:
         return "nothing to compare"
-    if phase == "choice":
+    if "choice" in phases:
         return f"R1 {pick}\n(choice blocks)"
     return f"pick {pick}" + (" (R1)" if pick == evidence.r1_id(case) else "")
 
@@ -143,7 +144,7 @@ def _sentinel(evidence: Evidence) -> bytes:
         above.set_title(case_label(case))
         series = sorted(evidence.measured[case].baseline, key=lambda each: each.started_at)
         for at, (axes, objective) in enumerate(zip((above, below), shown, strict=True)):
-            _draw_series(axes, series, [each.values[at] for each in series])
+            draw_series(axes, series, [each.values[at] for each in series])
             _mark_change(axes, series, objective, evidence.context(case).sentinel)
         below.set_xlabel("repetition, in chronological order")
         below.xaxis.get_major_locator().set_params(integer=True)
@@ -153,7 +154,8 @@ def _sentinel(evidence: Evidence) -> bytes:
     return png(figure)
 
 
-def _draw_series(axes: Any, series: Sequence[BaselineValues], values: Sequence[float | None]) -> None:
+def draw_series(axes: Any, series: Sequence[BaselineValues], values: Sequence[float | None]) -> None:
+    """Draw the baseline's values in chronological order, with a marker for each phase."""
     if not series:
         say(axes, "no valid repetition\nof the baseline")
     axes.plot(range(1, len(series) + 1), values, color="#cccccc", linewidth=0.8, zorder=1)

@@ -24,7 +24,7 @@ _EXCLUSIONS: dict[Exclusion, str] = {
 
 
 def noise_tables(evidence: Evidence) -> list[dict[str, Any]]:
-    """Return the noise floor and smallest detectable effect per objective, for each record size with an A/A test."""
+    """Return the noise floor and smallest detectable effect per objective, for each case with an A/A test."""
     found = []
     for context in evidence.cards.contexts:
         if (report := context.noise) is None:
@@ -66,7 +66,7 @@ def ramps(evidence: Evidence) -> list[dict[str, Any]]:
 
 
 def generator_checks(evidence: Evidence) -> list[dict[str, Any]]:
-    """Return per record size and side in how many valid repetitions the load generator was the bottleneck."""
+    """Return per case and side in how many valid repetitions the load generator was the bottleneck."""
     return [
         {
             "size": case_label(case),

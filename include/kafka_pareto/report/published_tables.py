@@ -45,7 +45,7 @@ def best_per_objective_table(study: Tune, design: pd.DataFrame) -> pd.DataFrame:
 
 
 def best_and_worst_rows(evidence: Evidence) -> list[dict[str, Any]]:
-    """Return Table 1 for the page: a label per record size, and per objective the texts of best and worst."""
+    """Return Table 1 for the page: a label per case, and per objective the texts of best and worst."""
     table = best_and_worst_table(evidence.study, evidence.design_trials)
     return [
         {

@@ -74,15 +74,12 @@ def _what_stays(decisions: Sequence[Decision]) -> str:
 def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision], driver: Driver) -> str:
     if not changed:
         if undecided := [d for d in decisions if d.verdict == "keep_not_enough_evidence"]:
-            return (
-                f"Not enough evidence for {len(undecided)} of {driver.cases_text(len(decisions))}: the study requires "
-                f"{undecided[0].minimum_blocks} fresh blocks and has {_range(undecided)}. Those picks are not "
-                "recommended."
-            )
+            cases = f"{len(undecided)} of {driver.cases_text(len(decisions))}"
+            return f"Not enough evidence for {cases}: {_too_little(undecided)}. Those picks are not recommended."
         if limited := sum(decision.verdict == "keep_limits_missed" for decision in decisions):
-            return f"No eligible configuration meets the study's limits for {driver.cases_text(limited)}."
+            return f"The study's limits are not met for {driver.cases_text(limited)}; see the cards."
         if any(decision.offered for decision in decisions):
-            return "The picks improve one objective but may harm another or fail more often; see the cards."
+            return "The picks improve an objective but need approval; see the cards for the reason."
         return f"No pick beat {_what_stays(decisions)} in fresh blocks."
     parts = []
     for objective in dict.fromkeys((*driver.plane, *(each.name for each in driver.all_objectives))):
@@ -96,6 +93,13 @@ def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision], driver:
             at = f" (for {driver.cases_text(len(better))})" if len(better) < len(changed) else ""
             parts.append(f"{label_of(objective)} {_span(better)}{at}")
     return f"Compared with {_what_stays(changed)} in fresh blocks: {joined(parts)}."
+
+
+def _too_little(undecided: Sequence[Decision]) -> str:
+    """State what is missing: fresh blocks, or intervals despite enough of them."""
+    short = [decision for decision in undecided if not decision.has_enough_blocks]
+    found = [f"the study requires {short[0].minimum_blocks} fresh blocks and has {_range(short)}"] if short else []
+    return "; ".join([*found, *(["too few blocks for an interval"] if len(short) < len(undecided) else [])])
 
 
 def _trade_off(decisions: Sequence[Decision], changed: Sequence[Decision], driver: Driver) -> str:

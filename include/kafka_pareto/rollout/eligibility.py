@@ -46,7 +46,7 @@ def refuse_ineligible(campaign: Campaign, decision: Decision, configuration_id: 
     trial, weakest = confirmed_trial(campaign, decision, configuration_id), campaign.tune.weakest_durability()
     if not trial["repetitions_valid"]:
         raise PickError(f"{place}: it has no valid repetition; pick another configuration")
-    if trial["repetitions_lost_records"] or _lost_in_any_block(decision, configuration_id):
+    if trial["repetitions_lost_records"] or lost_in_any_block(decision, configuration_id):
         raise PickError(f"{place}: it lost or duplicated records during confirmation; pick another configuration")
     if trial["is_baseline"]:
         return
@@ -86,7 +86,7 @@ def refuse_a_former_cluster(campaign: Campaign, newest: ActiveSettings | None, m
         refuse_another_cluster(cluster_of_version(campaign.store, newest), may_move)
 
 
-def _lost_in_any_block(decision: Decision, configuration_id: str) -> bool:
+def lost_in_any_block(decision: Decision, configuration_id: str) -> bool:
     """Return whether any block lost a record. The decision counts gain blocks too; trials do not."""
     counted = {
         decision.pick_configuration_id: decision.pick_counts,

@@ -49,7 +49,7 @@ def weakening(before: DurabilityName, after: DurabilityName) -> str:
 def event_of(study: str, moved: Sequence[ActiveSettings]) -> dict[str, JsonValue]:
     """Return the asset event: the newly active settings by case; empty without any."""
     cases: dict[str, JsonValue] = {
-        str(settings.case): settings.model_dump(mode="json", include=_IN_EVENT) for settings in moved
+        settings.case: settings.model_dump(mode="json", include=_IN_EVENT) for settings in moved
     }
     return {"study": study, "cases": cases} if cases else {}
 

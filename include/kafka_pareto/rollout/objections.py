@@ -14,7 +14,7 @@ from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.report.reasons import harm_sentences, rules_broken
 from kafka_pareto.rollout.approvals import last_answer
 from kafka_pareto.rollout.messages import by_whom, weakening
-from kafka_pareto.rollout.renewal import SystemNow
+from kafka_pareto.rollout.renewal import NOT_SEEN, SystemNow
 from kafka_pareto.rollout.versions import ActiveSettings
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.identifiers import settings_dag_of
@@ -78,8 +78,11 @@ def why_outdated(
     """
     case, changes = case_label(decision.case), system.changes(decision.case)
     if changes and changes != shown.get(decision.case):
-        since = f"the system has changed since campaign {campaign.keys.campaign} measured it: {'; '.join(changes)}."
-        return Stays("needs_approval", f"{case}: {since}", asks=True)
+        since = f"the system has changed since campaign {campaign.keys.campaign} measured it"
+        why = f"{since}: {'; '.join(changes)}."
+        if changes == [NOT_SEEN]:
+            why = f"it is unknown whether {since}, because the system cannot be reached now."
+        return Stays("needs_approval", f"{case}: {why}", asks=True)
     days = campaign.tune.confirmation.answer_within_days
     if asked_at is None or datetime.now(UTC) - asked_at <= timedelta(days=days):
         return None

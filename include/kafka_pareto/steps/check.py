@@ -104,7 +104,7 @@ def _planned(check: Campaign, case: str, system: System, past: Sequence[PastChec
     now = system.fingerprint(check, case)
     check.write_record(check.keys.fingerprint(case), now)
     planned = PlannedCase(case=case, settings=settings)
-    if settings.is_baseline:
+    if settings.properties == check.tune.properties(check.tune.baseline_configuration()):
         why = f"version {settings.version} is the baseline, so there is no other configuration to compare"
         return planned.model_copy(update={"outcome": "baseline_in_force", "reasons": [why]})
     differences = _differences(check, settings, past, now)
@@ -152,6 +152,6 @@ def _new_cases(check: Campaign, histories: Mapping[str, Sequence[PastCheck]]) ->
 
 
 def _line(planned: PlannedCase) -> str:
-    what = "to be measured" if planned.settings is None else f"version {planned.settings.version} to be measured"
-    known = outcome_text(planned.outcome) if planned.outcome else what
+    version = planned.settings and planned.settings.version
+    known = outcome_text(planned.outcome) if planned.outcome else f"version {version} to be measured"
     return "; ".join([f"{case_label(planned.case)}: {known}", *planned.reasons])

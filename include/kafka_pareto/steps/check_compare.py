@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Sequence
 
 from pydantic import JsonValue
 
 from kafka_pareto.analysis.drift import RatioChange, adjusted, change_between
-from kafka_pareto.analysis.failures import failing_more_p_value
 from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.wording import counted
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CheckKeys
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.sent_text import delete_unless_kept
+from kafka_pareto.decision.counts import counts_of
 from kafka_pareto.drift.check_records import (
     TUNED_AGAIN,
     Check,
@@ -72,7 +71,10 @@ def _decided(check: Campaign) -> Check:
         _Compared(check, each, each.settings, histories[case]) for case, each in to_compare.items() if each.settings
     ]
     judged = iter(adjusted([change for each in measured for change in each.changes(fraction)]))
-    found = {each.planned.case: each.checked([next(judged) for _ in check.tune.means]) for each in measured}
+    found = {
+        each.planned.case: each.checked([next(judged) for _ in check.tune.means], SIGNIFICANCE / len(measured))
+        for each in measured
+    }
     return Check(
         study=check.keys.study,
         check=check.keys.campaign,
@@ -91,11 +93,15 @@ class _Compared:
         self.planned = planned
         self._means = check.tune.means
         self._settings = settings
-        self._baseline_id = check.tune.baseline_id()
         past = [each for each in history if each.check != check.keys.campaign]
         self._compared_with, self._reference = reference_of(check.store, settings, past)
-        self._repetitions = confirming_repetitions(check, planned.case)
-        self._found = ratios_of(self._repetitions, settings.configuration_id, check.tune)
+        repetitions = confirming_repetitions(check, planned.case)
+        discarded = check.read_repetitions(check.keys.confirmation(planned.case, "set_aside/"))
+        self._found = ratios_of(repetitions, settings.configuration_id, check.tune)
+        self._counts, self._baseline_counts = (
+            counts_of(each, repetitions, discarded=discarded)
+            for each in (settings.configuration_id, check.tune.baseline_id())
+        )
 
     def changes(self, drift_fraction: float) -> list[RatioChange]:
         """Return one change per mean, in order."""
@@ -104,10 +110,10 @@ class _Compared:
             for objective in self._means
         ]
 
-    def checked(self, changes: Sequence[RatioChange]) -> CheckedCase:
-        """Conclude from the changes, and from losses and failures."""
+    def checked(self, changes: Sequence[RatioChange], level: float) -> CheckedCase:
+        """Conclude from the changes, and from losses and failures; the latter are tested at this level."""
         outcome: CheckOutcome = "unchanged"
-        if reasons := [*(drift_reason(change) for change in changes if change.drifted), *self._harm()]:
+        if reasons := [*(drift_reason(change) for change in changes if change.drifted), *self._harm(level)]:
             outcome = "drifted"
         elif not self._found:
             outcome, reasons = "not_measured", [_TOO_FEW]
@@ -126,20 +132,15 @@ class _Compared:
             changes=list(changes),
         )
 
-    def _harm(self) -> list[str]:
-        """List harm at any speed: lost records, or significantly more failures."""
-        own, baseline = (
-            Counter(each.outcome for each in self._repetitions if each.configuration_id == configuration_id)
-            for configuration_id in (self._settings.configuration_id, self._baseline_id)
-        )
-        lost, failed, baseline_failed = (
-            own["records_lost"] + own["records_duplicated"],
-            own["failed"],
-            baseline["failed"],
-        )
-        reasons = [f"records were lost or duplicated in {counted(lost, 'repetition')}"] if lost else []
-        if failing_more_p_value(failed, own.total(), baseline_failed, baseline.total()) < SIGNIFICANCE:
-            reasons.append(f"{counted(failed, 'repetition')} failed, versus {baseline_failed:,} for the baseline")
+    def _harm(self, level: float) -> list[str]:
+        """List harm at any speed: lost records, or significantly more failures and disruptions of the cluster."""
+        own, baseline = self._counts, self._baseline_counts
+        lost, failed = (counted(each, "repetition") for each in (own.lost_records, own.failed_or_upset))
+        reasons = [f"records were lost or duplicated in {lost}"] if own.lost_records else []
+        p_value = own.failing_more_p_value(baseline)
+        if p_value is not None and p_value < level:
+            others = f"{baseline.failed_or_upset:,} for the baseline"
+            reasons.append(f"{failed} failed or disrupted the cluster, versus {others}")
         return reasons
 
 

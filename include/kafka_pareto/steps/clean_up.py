@@ -6,6 +6,7 @@ import logging
 from datetime import UTC, datetime
 from pathlib import Path
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.rollout.retention import delete_campaign, expired_campaigns
@@ -35,7 +36,7 @@ def run(store: Store, studies: Path, now: datetime | None = None) -> Manifest:
             problems.append(str(error))
     if problems:
         raise BadInputError("\n".join(problems))
-    log.info("%d campaigns deleted", len(deleted))
+    log.info("%s deleted", counted(len(deleted), "campaign"))
     return Manifest(
         step="clean_up", study="", campaign="", cases=[], artifacts=deleted, counts={"campaigns_deleted": len(deleted)}
     )

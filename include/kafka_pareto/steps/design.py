@@ -73,7 +73,8 @@ def run(
     prior = campaign.read_table(keys.prior_trials(), PRIOR_TRIAL_COLUMNS) if study.warm_start is not None else None
     best = {} if prior is None else _best_known(study, prior)
     followed = followed_advice(campaign)
-    _tell(followed)
+    if study.advice:
+        _log_advice(followed, study)
     first = {
         case: distinct([*followed.configurations(case), *best.get(case, [])])[: study.design.configurations]
         for case in study.cases
@@ -90,7 +91,9 @@ def run(
     return campaign.manifest("design", [*frozen, *written], counts)
 
 
-def _tell(advice: FollowedAdvice) -> None:
+def _log_advice(advice: FollowedAdvice, study: Tune) -> None:
+    if not advice.followed:
+        log.info("advice: none is for driver %s", study.driver)
     for one in advice.followed:
         reasons = {each.left_out for each in one.cases if each.left_out}
         measured = sum(each.configuration is not None for each in one.cases)

@@ -60,7 +60,8 @@ def restore_text(campaign: Campaign, corpus: str | None) -> None:
 
 
 def _as_measured(study: Study, keys: CampaignKeys) -> Study:
-    """Return the study without the parts that may change later: the consent, and what only checks and gates use."""
+    """Return the study without what may change later: consent, retention, and what only checks and gates use."""
+    study = study.model_copy(update={"retention": None})
     if isinstance(study, Tune):
         study = study.model_copy(update={"retune": Retune()})
         if not isinstance(keys, GateKeys):

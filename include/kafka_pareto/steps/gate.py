@@ -75,10 +75,13 @@ def run(
 def _measured(gate: Campaign, case: str, runner: RepetitionRunner) -> JudgedCase:
     study = gate.tune
 
+    def judge_so_far(repetitions: list[Repetition]) -> JudgedCase:
+        return judge(study, case, repetitions, gate.read_repetitions(gate.keys.confirmation(case, "set_aside/")))
+
     def until_decided(block: Block, before: list[Repetition]) -> Block:
         if not before:
             return block
-        judged = judge(study, case, before)
+        judged = judge_so_far(before)
         return block if judged.verdict == "undecided" and judged.may_be_decided else []
 
     planned = plan_blocks(
@@ -91,4 +94,4 @@ def _measured(gate: Campaign, case: str, runner: RepetitionRunner) -> JudgedCase
     )
     store = RepetitionStore(gate, gate.keys.confirmation(case, "repetitions/"))
     measured = Measurer(study, runner).measure(MeasurementPhase(planned, store, until_decided))
-    return judge(study, case, sorted(measured, key=lambda each: each.block))
+    return judge_so_far(sorted(measured, key=lambda each: each.block))

@@ -20,11 +20,11 @@ from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.cluster_names import kind_of
 from kafka_pareto.study.options import DesignOptions, Wanted
 
-Tell = Callable[[Step, str | None, int], None]
+OnStep = Callable[[Step, str | None, int], None]
 """Receives each step as it begins, with its case, if any, and its round."""
 
 
-def run_locally(keys: CampaignKeys, asked: DesignOptions, settings: Settings, tell: Tell) -> Manifest:
+def run_locally(keys: CampaignKeys, asked: DesignOptions, settings: Settings, on_step: OnStep) -> Manifest:
     """Run the campaign from its design to its end; stored repetitions are not measured again.
 
     Returns:
@@ -33,7 +33,7 @@ def run_locally(keys: CampaignKeys, asked: DesignOptions, settings: Settings, te
     Raises:
         KafkaParetoError: As raised by the steps. Everything measured before is stored.
     """
-    graph = LocalGraph(keys, asked, settings, tell)
+    graph = LocalGraph(keys, asked, settings, on_step)
     is_comparison = kind_of(settings.studies / f"{keys.study}.yaml") == "compare"
     (pipeline.compare if is_comparison else pipeline.tune)(graph)
     return graph.manifests[-1]
@@ -46,7 +46,7 @@ class LocalGraph:
     keys: CampaignKeys
     asked: DesignOptions
     settings: Settings
-    tell: Tell
+    on_step: OnStep
     manifests: list[Manifest] = field(default_factory=list)
 
     def once(self, step: Step, after: list[str] | None = None, round_number: int = 0) -> list[str]:
@@ -64,7 +64,7 @@ class LocalGraph:
         return nullcontext()
 
     def _run(self, step: Step, case: str | None, round_number: int) -> list[str]:
-        self.tell(step, case, round_number)
+        self.on_step(step, case, round_number)
         if step.name == "design":
             manifest = begin(self.keys.study, self.keys.campaign, self.asked, self.settings)
         else:

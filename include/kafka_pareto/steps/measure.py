@@ -60,7 +60,7 @@ def _measure_noise(campaign: Campaign, case: str, measurer: Measurer) -> list[st
     )
     measured = measurer.measure(MeasurementPhase(planned, RepetitionStore(campaign, prefix)))
     report = noise_report(campaign.tune, case, measured)
-    for line in noise_lines(report):
+    for line in noise_lines(report, study.protocol.variability):
         log.info("%s", line)
     return [prefix, campaign.write_record(keys.noise(case), report)]
 

@@ -76,7 +76,7 @@ def run(campaign: Campaign) -> Manifest:
     try:
         _track(campaign, evidence, page)
     finally:
-        logger.info("%s", cards)  # logged before MLflow, so that an outage does not hide them
+        logger.info("%s", cards)  # even if MLflow is down
     counts = {
         "cards": len(evidence.cards.cards),
         "recommended": sum(decision.recommended for decision in evidence.cards.cards),

@@ -64,7 +64,7 @@ def run(campaign: Campaign) -> Manifest:
     try:
         comparison_runs.log_comparison(campaign, parts, page)
     finally:
-        logger.info("%s", text)  # logged before MLflow, so that an outage does not hide it
+        logger.info("%s", text)  # even if MLflow is down
     counts = {"parts": len(parts), "levels": sum(len(part.levels) for part in parts)}
     notice = Notice(
         kind="finished",

@@ -6,39 +6,44 @@ import fcntl
 import glob
 import hashlib
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from kafka_pareto.errors import BadInputError, MissingArtifactError, StoreError
-from kafka_pareto.storage.private_file import sync_folder
+from kafka_pareto.storage.private_file import locked_partial, remove_leftovers, sync_folder
+
+_WRITING = "writing"
 
 
 class FolderStore:
-    """Objects as files. Keys are paths below the folder; a key must not begin with a dot."""
+    """Objects as files. Keys are paths below the folder; a key must not begin with a dot.
+
+    Opening the store removes the unfinished files of killed writers.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
         with self._errors("create the folder"):
             self._folder.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(self._folder, _WRITING)
 
     def put(self, key: str, content: bytes) -> None:
         """Write and sync a temporary file, move it over the object, and sync its folder."""
         path = self._path(key)
         with self._errors(f"write {key}"):
             self._make_folder(path.parent)
-            handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=".writing-")
+            handle, temporary = locked_partial(self._folder / _WRITING)
             try:
                 with os.fdopen(handle, "wb") as file:
                     file.write(content)
                     file.flush()
                     os.fsync(file.fileno())
-                Path(temporary).replace(path)
+                    temporary.replace(path)
                 sync_folder(path.parent)
-            except OSError:
-                Path(temporary).unlink(missing_ok=True)
+            except BaseException:
+                temporary.unlink(missing_ok=True)
                 raise
 
     def get(self, key: str) -> bytes:

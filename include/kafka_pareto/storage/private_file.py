@@ -27,7 +27,7 @@ def private_file(path: Path) -> Iterator[BinaryIO]:
     """
     remove_leftovers(path.parent, path.name)
     try:
-        handle, partial = _locked_partial(path)
+        handle, partial = locked_partial(path)
         try:
             with os.fdopen(handle, "wb") as file:
                 yield file
@@ -61,7 +61,7 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _locked_partial(path: Path) -> tuple[int, Path]:
+def locked_partial(path: Path) -> tuple[int, Path]:
     """Create an empty file of mode 600 beside the path, locked until its writer closes it or is killed."""
     while True:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")

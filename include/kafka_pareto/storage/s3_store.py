@@ -19,7 +19,6 @@ from minio.signer import sign_v4_s3
 from kafka_pareto.errors import BadInputError, MissingArtifactError, StoreError
 
 _REQUEST_TIMEOUT_S = 20.0
-_REGION = "us-east-1"
 _RETRIES = urllib3.Retry(total=5, backoff_factor=0.5, status_forcelist=[500, 502, 503, 504])
 
 
@@ -32,6 +31,7 @@ class S3Store:
         access_key: str,
         secret_key: str,
         bucket: str,
+        region: str = "us-east-1",
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         parts = urlsplit(endpoint)
@@ -39,6 +39,7 @@ class S3Store:
             raise BadInputError(f"KAFKA_PARETO_S3_ENDPOINT: {endpoint!r}: must have the form http://host:port")
         self._endpoint = endpoint
         self._bucket = bucket
+        self._region = region
         self._credentials = StaticProvider(access_key, secret_key).retrieve()
         self._clock = clock
         timeout = urllib3.Timeout(connect=5.0, read=_REQUEST_TIMEOUT_S)
@@ -48,7 +49,7 @@ class S3Store:
             access_key=access_key,
             secret_key=secret_key,
             secure=parts.scheme == "https",
-            region=_REGION,
+            region=region,
             http_client=self._http,
         )
         with self._errors("bucket"):
@@ -129,7 +130,7 @@ class S3Store:
         signed = sign_v4_s3(
             method="PUT",
             url=url,
-            region=_REGION,
+            region=self._region,
             headers={**headers, **stamp},
             credentials=self._credentials,
             content_sha256=digest,

@@ -54,4 +54,5 @@ def open_store(settings: Settings) -> Store:
         settings.s3_access_key,
         settings.s3_secret_key.get_secret_value(),
         settings.s3_bucket,
+        settings.s3_region,
     )

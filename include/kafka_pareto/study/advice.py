@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from kafka_pareto.errors import StudyError
+from kafka_pareto.errors import BadInputError, StudyError
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.study.configuration_space import ConfigurationSpace
 from kafka_pareto.study.factors import Configuration, configuration_id
@@ -44,7 +44,14 @@ class Advice(Section):
 
 
 def load_advice(folder: Path) -> list[Advice]:
-    """Read the folder's files in alphabetical order."""
+    """Read the folder's files in alphabetical order.
+
+    Raises:
+        BadInputError: If there is no such folder.
+        StudyError: If a file cannot be read, is invalid, or has another name than its advice.
+    """
+    if not folder.is_dir():
+        raise BadInputError(f"KAFKA_PARETO_ADVICE={folder}: is not a folder")
     found = {path: read_section(path, Advice) for path in sorted(folder.glob("*.yaml"))}
     for path, advice in found.items():
         if advice.name != path.stem:

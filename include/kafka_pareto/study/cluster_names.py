@@ -81,5 +81,5 @@ def _content(file: Path) -> dict[str, Any] | None:
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
         return dict(content.items())
     except (OSError, *YAML_ERRORS) as error:
-        log.warning("%s: its cluster is not known, since it cannot be read: %s", file, error)
+        log.warning("%s: cannot be read, so its kind and cluster are unknown: %s", file, error)
         return None

@@ -94,7 +94,12 @@ class Compare(Study):
         found: dict[str, JsonValue] = {
             key: [part.model_dump() for part in kept if isinstance(part, kind)] for key, kind in lists.items()
         }
-        return found | {"grid": self.grid.model_dump() if self.grid in kept else None}
+        levels = [level for part in kept for level in self.levels_of(part.part)]
+        return found | {"grid": self.grid.model_dump() if self.grid in kept else None} | self.unused_keys(levels)
+
+    def unused_keys(self, levels: Sequence[Configuration]) -> dict[str, JsonValue]:  # noqa: ARG002
+        """Return the study file's keys without what none of these levels uses."""
+        return {}
 
     def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:
         """Return the DAG parameter that limits a campaign to these parts."""

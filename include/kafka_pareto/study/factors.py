@@ -93,7 +93,7 @@ class NumericFactor(_Factor):
         return np.rint(values).astype(np.int64) if self.type == "integer" else values
 
     def extremes(self) -> list[int | float]:
-        """List every level, or both ends of the range; a constraint that none of them satisfies leaves nothing."""
+        """List every level, or both ends of the range."""
         return self.levels if self.levels is not None else list(self._range())
 
     def within(self, allowed: Callable[[FactorValue], bool]) -> NumericFactor:

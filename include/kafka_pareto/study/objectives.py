@@ -20,20 +20,6 @@ def _names() -> list[str]:
     return [each.name for each in all_objectives()]
 
 
-def _known(name: str) -> str:
-    known = _names()
-    if name not in known:
-        raise ValueError(f"must be one of {', '.join(map(repr, known))}")
-    return name
-
-
-ObjectiveName: TypeAlias = Annotated[
-    str, AfterValidator(_known), Field(json_schema_extra=lambda schema: schema.update(enum=_names()))
-]
-"""Name of any driver's objective, validated."""
-Amount = TypeVar("Amount", float, npt.NDArray[np.float64])
-
-
 def _objective(name: str) -> str:
     known = _names()
     if name not in known:
@@ -41,6 +27,13 @@ def _objective(name: str) -> str:
             f"{name} is not an objective; the objectives are {', '.join(known)}{did_you_mean(name, known)}"
         )
     return name
+
+
+ObjectiveName: TypeAlias = Annotated[
+    str, AfterValidator(_objective), Field(json_schema_extra=lambda schema: schema.update(enum=_names()))
+]
+"""Name of any driver's objective, validated."""
+Amount = TypeVar("Amount", float, npt.NDArray[np.float64])
 
 
 def _exact(number: float) -> str:

@@ -49,6 +49,7 @@ _UNITS = {"_mib_s": " (MiB/s)", "_gib": " (GiB)", "_s": " (s)"}
 PATTERN_RULES = {
     "campaign": "must be 1 to 63 letters, digits, '-' or '_'",
     "study": "must be lower-case letters, digits, '-' or '_'",
+    "parts": "must be names of lower-case letters, digits, '-' or '_'",
     "case": "must be lower-case letters, digits, '-' or '_'",
     "baseline": "must not contain security settings (sasl, ssl, passwords)",
     "warm_start": "must be latest, or ids of campaigns like id,id",
@@ -107,6 +108,7 @@ def _versions(given: Any) -> Any:
 LIST = (BeforeValidator(_split), AfterValidator(_each_once))
 """Validators of an option that takes a list, with commas between the values."""
 Words = Annotated[str, AfterValidator(plain)]
+Reason = Annotated[str, Field(max_length=LONGEST_REASON, pattern="^[^\\u0000]*$"), AfterValidator(plain)]
 
 
 class RepetitionOptions(Options):
@@ -254,11 +256,7 @@ class Move(Options):
         description="The version that must still be active. 0: no settings may be active. Empty: not checked.",
     )
     by: Words = Field("", description="Who requests it.")
-    reason: Annotated[
-        str,
-        Field(max_length=LONGEST_REASON, pattern="^[^\\u0000]*$", description="Stored with the version."),
-        AfterValidator(plain),
-    ] = ""
+    reason: Annotated[Reason, Field(description="Stored with the version.")] = ""
     request: Words = Field("", description="ID of the request. A repeated request changes nothing.")
     cluster: str | None = Field(None, description="Change settings of this cluster only. Empty: the installation's.")
 

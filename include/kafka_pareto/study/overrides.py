@@ -18,6 +18,7 @@ from kafka_pareto.study.cluster_names import server_set
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.identifiers import SENSITIVE_NAMES
+from kafka_pareto.study.options import MAKE_NAMES
 from kafka_pareto.study.parts import Grid, Part, Series, Table, Variants
 from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study import Study
@@ -99,17 +100,19 @@ def with_overrides(
     """
     content = study.model_dump(exclude_none=True)
     content |= {} if cases is None else study.keys_of_cases(cases)
-    content |= {} if table is None else {"tables": [dict(table)], "variants": [], "series": [], "grid": None}
+    if table is not None and isinstance(study, Compare):
+        levels = [{table["factor"]: level} for level in table["levels"]]
+        content |= {"tables": [dict(table)], "variants": [], "series": [], "grid": None} | study.unused_keys(levels)
     content |= {} if seed is None else {"seed": seed}
     content |= {} if baseline is None else {"baseline": dict(baseline)}
-    if repetitions is not None:
+    if repetitions not in (None, study.protocol.repetitions):  # an equal number keeps the study's minimum
         minimum = max(2, min(study.protocol.minimum_valid_repetitions, repetitions))
         content["protocol"] |= {"repetitions": repetitions, "minimum_valid_repetitions": minimum}
         if study.protocol.adaptive and repetitions <= study.protocol.adaptive.minimum_repetitions:
             del content["protocol"]["adaptive"]
     if cluster is not None:
         content["cluster"] = cluster.model_dump(exclude_none=True)
-        content |= {} if study.own_brokers is None else {"testbed": "cluster"}
+        content |= {"testbed": "cluster"} if "testbed" in content else {}
     if warm_start is not None:
         content["warm_start"] = content.get("warm_start", {}) | {"campaigns": warm_start}
     if cool_down_s is not None:
@@ -149,7 +152,7 @@ def cluster_with(
     for name in _CEILINGS:
         if given.get(name, 0) > known.get(name, math.inf):
             raise BadInputError(
-                f"--{name.replace('_', '-')}={given[name]:g}: the study's cluster.{name} is {known[name]:g}; "
+                f"{name.upper()}={given[name]:g}: the study's cluster.{name} is {known[name]:g}; "
                 "a campaign may lower a ceiling, only the study's file may raise it"
             )
     if server_set(given.get("bootstrap_servers", "")) - server_set(known.get("bootstrap_servers", "")):
@@ -159,11 +162,12 @@ def cluster_with(
     if not merged:
         return None
     if "bootstrap_servers" not in merged:
-        raise BadInputError(f"{', '.join(given)}: for an existing cluster only; name it by --bootstrap-servers")
+        options = ", ".join(MAKE_NAMES.get(name, name.upper()) for name in given)
+        raise BadInputError(f"{options}: for an existing cluster only; name it with KAFKA")
     if not all(merged.get(name, 0) > 0 for name in _CEILINGS):
         raise BadInputError(
             "a cluster that the stack has not started needs a ceiling above zero for the load: "
-            "give both --ceiling-mib-s and --ceiling-gib"
+            "give both CEILING_MIB_S and CEILING_GIB"
         )
     return ForeignCluster.model_validate(merged)
 
@@ -176,7 +180,7 @@ def without_impossible(
     A part with fewer than two levels left is dropped. Raises BadInputError for a reference, a grid or a series that
     cannot be measured whole, or if no part is left.
     """
-    told: list[Override] = []
+    skipped: list[Override] = []
     kept: list[Part] = []
     for part in study.parts:
         levels = study.levels_of(part.part)
@@ -190,14 +194,14 @@ def without_impossible(
             missing = next(filter(None, faults))
             raise BadInputError(f"study {study.name}: part {part.part}: cannot be measured here: {missing}")
         names = part.variants if isinstance(part, Variants) else map(str, part.levels)
-        told += [
+        skipped += [
             Override(key=f"part {part.part}", of_file=name, of_campaign=f"skipped: {fault}")
             for name, fault in zip(names, faults, strict=True)
             if fault
         ]
         kept += [part.only(places)] if len(places) > 1 else []
-    if told and not kept:
-        raise BadInputError(f"study {study.name}: no part can be measured here: {'; '.join(map(str, told))}")
+    if skipped and not kept:
+        raise BadInputError(f"study {study.name}: no part can be measured here: {'; '.join(map(str, skipped))}")
     of_kind = {kind: [part for part in kept if isinstance(part, kind)] for kind in (Variants, Table)}
     update = {"variants": of_kind[Variants], "tables": of_kind[Table]}
-    return (study.model_copy(update=update) if told else study), told
+    return (study.model_copy(update=update) if skipped else study), skipped

@@ -21,6 +21,7 @@ from kafka_pareto.study.options import (
     DesignOptions,
     Move,
     Options,
+    Reason,
     RecordSizes,
 )
 
@@ -123,7 +124,7 @@ class RollBackRequest(StudyRequest):
     """A rollback to the version before the active one."""
 
     case: Annotated[str, Field(pattern=f"^{CASE}$", description=Move.model_fields["case"].description)]
-    reason: str = Field("", description=Move.model_fields["reason"].description)
+    reason: Annotated[Reason, Field(description=Move.model_fields["reason"].description)] = ""
 
 
 class ActiveRequest(StudyRequest):

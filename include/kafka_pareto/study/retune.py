@@ -17,8 +17,8 @@ class Retune(Section):
 
     Without a `schedule` (a cron expression or an Airflow preset) checks run only by hand or by an asset event. Drift:
     the ratio of the two changed by more than `drift_fraction` (default: the confirmation's `wanted_effect_fraction`). A
-    scheduled check that exceeds `deadline_minutes` causes a notice; any other, after an hour. With `approval`, a person
-    must approve the recommendation of the tuning that follows.
+    check by the study's own DAG that exceeds `deadline_minutes` causes a notice; one by `retune_producer`, after an
+    hour. With `approval`, a person must approve the recommendation of the tuning that follows.
     """
 
     schedule: str | None = None

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, JsonValue
 
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.kafka.client_rules import JAVA_PRODUCER, ClientName
+from kafka_pareto.kafka.client_rules import ClientName
 from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import Configuration, Factor, configuration_id
@@ -46,8 +46,17 @@ class Study(Section):
 
     @classmethod
     def client_of_file(cls) -> ClientName:
-        """Return the client whose settings file a campaign may name as its baseline."""
-        return cls.baseline_client or JAVA_PRODUCER
+        """Return the client whose settings file a campaign may name as its baseline.
+
+        Raises:
+            BadInputError: If the driver has no such file.
+        """
+        if cls.baseline_client is None:
+            raise BadInputError(
+                f"BASELINE: driver {cls.declaration.name} has no settings file; set the study's {cls.baseline_key} "
+                "instead"
+            )
+        return cls.baseline_client
 
     @classmethod
     def of(cls, study: Study) -> Self:
@@ -81,8 +90,16 @@ class Study(Section):
     def varied_factors(self) -> Mapping[str, Factor]:
         """Map everything varied to its levels or range; a configuration has a value for each."""
 
-    def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:  # noqa: ARG002
-        """Return the study file's keys that name these cases only; none if there is but one case."""
+    def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:
+        """Return the study file's keys that name these cases only; none if there is but one case.
+
+        Raises:
+            BadInputError: If the study does not have one of them.
+        """
+        if unknown := [case for case in cases if case not in self.cases]:
+            raise BadInputError(
+                f"RECORD_SIZES: {unknown[0]}: study {self.name} has one case, {self.cases[0]}; omit the option"
+            )
         return {}
 
     def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:  # noqa: ARG002

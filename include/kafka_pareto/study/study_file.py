@@ -190,11 +190,14 @@ def _read_bytes(path: Path, study_file: str, place: str) -> bytes:
     return content
 
 
+_MERGE = "tag:yaml.org,2002:merge"
+
+
 class _StudyLoader(yaml.SafeLoader):
     """Rejects YAML that a plain loader would silently accept: duplicate keys, numbers out of range."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value if key.tag != _MERGE]
         counts = Counter(key for key in keys if isinstance(key, Hashable))
         for key in (key for key, count in counts.items() if count > 1):
             raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", node.start_mark)

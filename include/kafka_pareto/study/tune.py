@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import product
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -229,12 +228,24 @@ def tune_study(study: Study) -> Tune:
 
 
 def _is_feasible(factors: dict[str, Factor], constraints: list[Constraint], variables: Variables) -> bool:
-    """Return whether any configuration satisfies the constraints; those between two factors are checked at extremes."""
+    """Return whether every constraint can be satisfied; the design finds out whether all can together."""
     try:
         remaining = narrowed(factors, constraints, variables)
     except ValueError:
         return False
     between = [constraint for constraint in constraints if len(set(constraint.factors_in(factors))) == 2]
-    bound = sorted({name for constraint in between for name in constraint.factors_in(factors)})
-    corners = product(*(remaining[name].extremes() for name in bound))
-    return any(satisfies(between, dict(zip(bound, corner, strict=True)), variables) for corner in corners)
+    return all(_is_possible(constraint, remaining, variables) for constraint in between)
+
+
+def _is_possible(constraint: Constraint, factors: dict[str, Factor], variables: Variables) -> bool:
+    """Return whether two factors satisfy the constraint at some level or end of each; equality, within both ranges."""
+    corners = [
+        {constraint.left: left, constraint.right: right}
+        for left in factors[constraint.left].extremes()
+        for right in factors[constraint.right].extremes()
+    ]
+    operators = ("<=", ">=") if constraint.operator == "==" else (constraint.operator,)
+    return all(
+        any(constraint.model_copy(update={"operator": each}).holds(corner, variables) for corner in corners)
+        for each in operators
+    )

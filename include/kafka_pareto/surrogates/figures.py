@@ -36,7 +36,7 @@ def estimated_vs_measured(
     score = "not scored: too few trials" if r2_held_out is None else f"R² = {r2_held_out:.3f}"
     label = label_of(objective)
     axes.set(xlabel=f"measured {label}", ylabel=f"estimated {label}", title=f"Held-out configurations, {score}")
-    axes.legend(title="record size", frameon=False, fontsize="small")
+    axes.legend(title="case", frameon=False, fontsize="small")
     return _png(figure)
 
 

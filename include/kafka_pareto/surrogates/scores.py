@@ -13,6 +13,7 @@ from sklearn.model_selection import GroupKFold
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import SCORE_COLUMNS
 from kafka_pareto.study.cases import case_label, in_order
+from kafka_pareto.study.declarations import objective_named
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
 from kafka_pareto.surrogates.calibration import FOLDS, Calibration, calibrate, folds_of
@@ -195,7 +196,7 @@ def learning_curve(
 def prediction_error(surrogate: Surrogate, points: pd.DataFrame) -> float:
     """Return the mean absolute error on these trials, of the logarithm for means and plain for CVs."""
     measured, estimated = points[surrogate.objective].to_numpy(dtype=float), surrogate.predict(points)
-    if surrogate.objective.endswith("_cv"):
+    if objective_named(surrogate.objective).spread_of:
         return float(np.mean(np.abs(measured - estimated)))
     logarithms = [np.log(np.maximum(values, _SMALLEST_ESTIMATE)) for values in (measured, estimated)]
     return float(np.mean(np.abs(logarithms[0] - logarithms[1])))
@@ -206,7 +207,7 @@ def describe_scores(scores: pd.DataFrame) -> str:
     lines = [
         "R² of the surrogates, on a log or linear scale; ceiling: highest R² possible given the noise; "
         "in 90 %: share of unseen trials inside their 90 % interval",
-        f"{'objective':<17} {'record size':>11} {'scale':>6} " + " ".join(head.rjust(w) for head, w in _SHOWN.values()),
+        f"{'objective':<17} {'case':>11} {'scale':>6} " + " ".join(head.rjust(w) for head, w in _SHOWN.values()),
     ]
     for row in scores.to_dict("records"):
         case = "all" if pd.isna(row["case"]) else case_label(row["case"])

@@ -73,6 +73,9 @@ class KubernetesStep(Step, KubernetesPodOperator):
             ended = self._ended()
             if ended is None or ended.exit_code == 0:
                 raise
+            if ended.reason == "OOMKilled":
+                memory = load_step_settings(needed="secret").memory
+                return ended.exit_code, f"the step ran out of memory; raise KAFKA_PARETO_STEP_MEMORY={memory}"
             return ended.exit_code, (ended.message or "").strip().rpartition("\n")[2]
         return 0, json.dumps(manifest)
 

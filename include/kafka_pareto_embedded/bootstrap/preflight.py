@@ -27,7 +27,7 @@ MIN_GO = (1, 21)  # since 1.21 Go downloads a newer toolchain if a module requir
 GO_FIX = "install Go 1.21 or newer (https://go.dev/dl)"
 INSTALLED_GIB = 2.7
 QUICK_GIB = 8.1  # disk space in the plan of the study quick, the default of STUDY=
-OTHER_GIB = 4  # for any other target; each study's plan is checked at its start
+OTHER_GIB = 4  # for other data of the stack, runs and ingestions; each study's plan is checked at its start
 TESTS_GIB = 2  # for brokers, stores and databases, in the folder for temporary files
 BROWSERS = ("chromium", "google-chrome")  # the same as in the Makefile
 FETCHED_BROWSER_RUNS_ON = "x86_64"
@@ -80,13 +80,13 @@ def find_browser() -> Optional[str]:  # noqa: UP045
     return next((path for path in found if path and not path.startswith("/snap/")), None)
 
 
-def setup_problems(tools: Path, environment: Mapping[str, str], with_run: bool = False) -> list[Problem]:
+def setup_problems(tools: Path, environment: Mapping[str, str], data_gib: float = 0) -> list[Problem]:
     """Return the missing requirements of set-up.
 
     Args:
         tools: Where set-up installs.
-        environment: Variables with the Java, the study and an existing cluster, as passed by make.
-        with_run: Whether a study runs afterwards and needs disk space too.
+        environment: Variables with the Java and the state folder, as passed by make.
+        data_gib: Space needed afterwards in the state folder.
     """
     found = [_python_problem(), _java_problem(environment), _setpriv_problem()]
     if not (tools / "venv").exists():
@@ -95,16 +95,28 @@ def setup_problems(tools: Path, environment: Mapping[str, str], with_run: bool =
         found += [_jdk_problem(environment), _maven_problem()]
     if not _has_minio(tools):
         found.append(_go_problem())
-    found.append(_disk_problem(tools, needed_disk_gib(tools, environment, with_run)))
+    needed_gib = needed_disk_gib(tools, state_folder(environment), data_gib)
+    found += [_disk_problem(folder, gib) for folder, gib in needed_gib.items()]
     return [problem for problem in found if problem]
 
 
-def needed_disk_gib(tools: Path, environment: Mapping[str, str], with_run: bool) -> int:
-    """Return the required free space: for missing tools, and for the data of quick if it runs here."""
-    is_installed = _has_minio(tools) and (tools / "stamps" / "kafka").exists()
-    sends_here = with_run and not environment.get("KAFKA_PARETO_OPTION_KAFKA")
-    runs_quick = sends_here and environment.get("KAFKA_PARETO_OPTION_STUDY", "") in ("", "quick")
-    return math.ceil((0 if is_installed else INSTALLED_GIB) + (QUICK_GIB if runs_quick else OTHER_GIB))
+def needed_disk_gib(tools: Path, state: Path, data_gib: float) -> dict[Path, int]:
+    """Return the required free space by an existing folder of each disk: for missing tools, and for data."""
+    is_installed = _has_minio(tools) and all((tools / "stamps" / each).exists() for each in ("python", "kafka"))
+    needed: dict[int, tuple[Path, float]] = {}
+    for wanted, gib in ((tools, 0 if is_installed else INSTALLED_GIB), (state, data_gib)):
+        existing = next(path for path in [wanted, *wanted.parents] if path.exists())
+        disk = existing.stat().st_dev
+        folder, others_gib = needed.get(disk, (existing, 0))
+        needed[disk] = (folder, others_gib + gib)
+    return {folder: math.ceil(gib) for folder, gib in needed.values()}
+
+
+def data_gib_of_run(environment: Mapping[str, str]) -> float:
+    """Return the space for the data of a run: that of quick if it runs here."""
+    sends_here = not environment.get("KAFKA_PARETO_OPTION_KAFKA")
+    is_quick = environment.get("KAFKA_PARETO_OPTION_STUDY", "") in ("", "quick")
+    return QUICK_GIB if sends_here and is_quick else OTHER_GIB
 
 
 def problems_for_tests() -> list[Problem]:
@@ -246,11 +258,10 @@ def _browser_problem() -> Optional[Problem]:  # noqa: UP045
 
 
 def _disk_problem(folder: Path, needed_gib: int) -> Optional[Problem]:  # noqa: UP045
-    existing = next(path for path in [folder, *folder.parents] if path.exists())
-    free_gib = shutil.disk_usage(str(existing)).free / 2**30
+    free_gib = shutil.disk_usage(str(folder)).free / 2**30
     if free_gib >= needed_gib:
         return None
-    return Problem(f"only {free_gib:.1f} GiB free under {existing}, {needed_gib} GiB needed: free some space")
+    return Problem(f"only {free_gib:.1f} GiB free under {folder}, {needed_gib} GiB needed: free some space")
 
 
 def _output(argv: list[str]) -> str:
@@ -266,12 +277,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--start", action="store_true", help="also check that the stack's ports are free")
     parser.add_argument("--run", action="store_true", help="also check the disk space for the study's data")
+    parser.add_argument("--ingest", action="store_true", help="also check the disk space for an ingestion's data")
     parser.add_argument("--tests", action="store_true", help="also check the requirements of the tests")
     parser.add_argument(
         "--log-pipeline", action="store_true", help="also check the requirements of a log pipeline's study"
     )
     asked = parser.parse_args()
-    problems = setup_problems(PROJECT / ".state", os.environ, with_run=asked.run)
+    data_gib = data_gib_of_run(os.environ) if asked.run else OTHER_GIB if asked.start or asked.ingest else 0
+    problems = setup_problems(PROJECT / ".state", os.environ, data_gib)
     if asked.log_pipeline:
         problems += log_pipeline_problems(PROJECT / ".state", os.environ)
     if asked.tests:

@@ -76,7 +76,7 @@ def restore(file: Path, say: Callable[[str], None]) -> Path:
         raise BadInputError(f"FILE={file}: does not exist")
     claim(state)
     verified = state / UNFINISHED_RESTORE
-    with locked(state), file_errors_named(state):
+    with locked(state):
         if not verified.exists():
             for kept in _KEPT:
                 if (state / kept).exists():

@@ -13,7 +13,6 @@ from pathlib import Path
 from kafka_pareto.campaign.client_config import sweep_client_configs
 from kafka_pareto.drivers.producer.load_machines import create_key
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.tracking.provision import ADMIN
 from kafka_pareto_embedded.airflow_api.administrator import administrator
 from kafka_pareto_embedded.airflow_api.client import EVERY_DAG
 from kafka_pareto_embedded.bootstrap.ports import VARIABLES, read_ports
@@ -40,6 +39,7 @@ _LOCK = ".lock"
 _MARK = ".kafka-pareto-state"
 _MARK_TEXT = "This folder belongs to an embedded stack of kafka-pareto. `make clean` removes it with its contents.\n"
 _FOLDERS = ("airflow", "brokers", "client-configs", "home", "logs", "minio", "mlflow", "reports", "tmp")
+_WRITTEN_WITHOUT_STACK = {_LOCK, "ingestions"}
 
 
 def up(say: Say) -> Stack:
@@ -53,7 +53,7 @@ def up(say: Say) -> Stack:
     """
     state = state_folder(os.environ)
     claim(state)
-    with locked(state), file_errors_named(state):
+    with locked(state):
         if (state / UNFINISHED_RESTORE).exists():
             raise BadInputError(f"{state}: a restore was interrupted; run the same `make restore` again")
         supervisor = Supervisor(state)
@@ -63,7 +63,7 @@ def up(say: Say) -> Stack:
                 raise StackError(
                     "the stack is running, but ports.json is missing; stop it with `make down`, then start it again"
                 )
-            _refuse_other_ports(stack)
+            _refuse_other_settings(stack)
             if all(process.is_running for process in supervisor.processes()) and answers_everywhere(stack):
                 say("The stack is already up.")
             else:
@@ -89,15 +89,22 @@ def running() -> Stack:
 
 
 def down(say: Say) -> bool:
-    """Stop the whole stack and return whether it was up; print nothing if nothing runs."""
+    """Stop the whole stack and return whether it was up; print nothing if nothing runs.
+
+    Raises:
+        StackError: If a process cannot be ended, or a file cannot be read or written.
+    """
     state = state_folder(os.environ)
     if not state.is_dir():
         return False
     with locked(state):
         supervisor = Supervisor(state)
         if was_up := supervisor.is_up():
-            if stack := Stack.load():
-                sweep_credentials(stack, say)
+            try:
+                if stack := Stack.load():
+                    sweep_credentials(stack, say)
+            except StackError as error:
+                say(str(error))  # reported here, so that it does not prevent the stop
             say("Stopping the stack …")
             supervisor.shut_down()
         if supervisor.end_leftovers():
@@ -117,7 +124,7 @@ def sweep_credentials(stack: Stack, say: Say) -> None:
     try:
         for campaign in sweep_client_configs(stack.client_configs, active_runs):
             say(f"Removed the copy of client.properties of campaign {campaign}: no active run needs it.")
-    except StackError as error:
+    except (StackError, OSError) as error:
         say(f"Copies of client.properties remain in {stack.client_configs} until the next `make up`: {error}")
 
 
@@ -131,6 +138,7 @@ def clean(say: Say) -> Path | None:
 
     Raises:
         BadInputError: If the folder does not belong to a stack.
+        StackError: If the stack cannot be stopped, or the folder cannot be removed.
     """
     state = state_folder(os.environ)
     if not state.exists():
@@ -141,9 +149,10 @@ def clean(say: Say) -> Path | None:
             "writes; remove it yourself"
         )
     down(say)
-    shutil.rmtree(state)
-    if state == TOOLS.resolve() and TOOLS.is_symlink():
-        state.mkdir(mode=0o700)  # the checkout links to it; keep the folder for the next start
+    with file_errors_named(state):
+        shutil.rmtree(state)
+        if state == TOOLS.resolve() and TOOLS.is_symlink():
+            state.mkdir(mode=0o700)  # the checkout links to it; keep the folder for the next start
     say(f"Removed {state}.")
     return state
 
@@ -159,7 +168,7 @@ def claim(state: Path) -> None:
     try:
         state.mkdir(parents=True, exist_ok=True, mode=0o700)
         names = {path.name for path in state.iterdir()}
-        if state != TOOLS.resolve() and _MARK not in names and names - {_LOCK}:
+        if state != TOOLS.resolve() and _MARK not in names and names - _WRITTEN_WITHOUT_STACK:
             raise BadInputError(
                 f"KAFKA_PARETO_STATE={state}: contains files that do not belong to a stack; choose an empty or a new "
                 "folder"
@@ -235,16 +244,21 @@ def _new_stack(state: Path, say: Say) -> Stack:
     for name in _FOLDERS:
         (state / name).mkdir(exist_ok=True, mode=0o700)
     if not stack.secrets_file.exists():
-        write_credentials(stack.secrets_file, secret := Credentials())
-        say(f"Airflow's login, shown only once: {secret.airflow_admin_user} / {secret.airflow_admin_password}")
-        say(f"MLflow's login, shown only once: {ADMIN} / {secret.mlflow_admin_password}")
-        say(f"These and the stack's other passwords and keys are in {stack.secrets_file} (mode 600).")
+        if any((state / database).exists() for database in ("airflow/airflow.db", "mlflow/mlflow.db")):
+            raise BadInputError(
+                f"{stack.secrets_file}: is missing, but the folder has a stack's data; restore the file, or remove the "
+                "data with `make clean`"
+            )
+        write_credentials(stack.secrets_file, Credentials())
+        say(f"Logins: {stack.logins} (mode 600)")
+    stack.record_settings()
     if not (stack.load_credentials.exists() or os.environ.get("KAFKA_PARETO_LOAD_CREDENTIALS")):
         create_key(stack.load_credentials)
     return stack
 
 
-def _refuse_other_ports(stack: Stack) -> None:
+def _refuse_other_settings(stack: Stack) -> None:
+    """Refuse ports, studies or receivers of notices that differ from those of the running stack."""
     try:
         wanted = read_ports(os.environ)
     except ValueError as error:
@@ -254,6 +268,14 @@ def _refuse_other_ports(stack: Stack) -> None:
         if os.environ.get(variable) and getattr(wanted, server) != running:
             raise BadInputError(
                 f"{variable}={os.environ[variable]}: the stack is running with {running}; first stop it: `make down`"
+            )
+    started_with = stack.recorded_settings()
+    for variable, value in stack.chosen_settings().items():
+        # Without its variable, the command still reads a folder of studies, but sends no notices.
+        is_used = variable == "KAFKA_PARETO_STUDIES" or os.environ.get(variable)
+        if is_used and value != started_with.get(variable, value):
+            raise BadInputError(
+                f"{variable}={value}: the stack is running with {started_with[variable]}; first stop it: `make down`"
             )
 
 
@@ -273,9 +295,9 @@ def locked(state: Path) -> Iterator[None]:
     """Hold the stack's lock, so that no other command changes it.
 
     Raises:
-        StackError: If another one is running.
+        StackError: If another one is running, or the block cannot read or write a file.
     """
-    with (state / _LOCK).open("w") as lock:
+    with file_errors_named(state), (state / _LOCK).open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -145,17 +145,23 @@ class Supervisor:
             pids = ", ".join(str(process.pid) for process in alive)
             raise StackError(f"processes {pids} of the stack could not be ended; see {self._state / 'logs'}")
 
-    def _call(self, method: str, *arguments: object, timeout_s: float = _CALL_TIMEOUT_S) -> Any:
-        transport = _SocketTransport(self._socket, timeout_s)
+    def _call(self, method: str, *arguments: object, timeout_s: float | None = None) -> Any:
+        transport = _SocketTransport(self._socket, timeout_s or _CALL_TIMEOUT_S)
         try:
             with xmlrpc.client.ServerProxy("http://localhost/RPC2", transport=transport) as server:
                 return getattr(server.supervisor, method)(*arguments)
         except xmlrpc.client.Fault as fault:
             raise StackError(f"the process manager refused {method} {arguments}: {fault.faultString}") from fault
         except (OSError, http.client.HTTPException, xmlrpc.client.Error) as error:
-            raise StackError(
-                f"the process manager at {self._socket} did not answer: {error}; try `make down`"
-            ) from error
+            fix = self._end_by_hand() if isinstance(error, TimeoutError) else "try `make down`"
+            raise StackError(f"the process manager at {self._socket} did not answer: {error}; {fix}") from error
+
+    def _end_by_hand(self) -> str:
+        """Return how to end a process manager that hangs, so that `make down` cannot end it either."""
+        pid = ""
+        with suppress(OSError):
+            pid = f" {(self._state / 'supervisord.pid').read_text(encoding='utf-8').strip()}"
+        return f"end process{pid} with `kill -9{pid}`, then run `make down`, which ends the rest"
 
 
 def render_configuration(state: Path, programs: list[Program]) -> str:

@@ -11,7 +11,7 @@ from kafka_pareto.storage.provision import Login, make_buckets_and_users
 from kafka_pareto.tracking.provision import make_mlflow_users
 from kafka_pareto_embedded.bootstrap.ports import LOOPBACK
 from kafka_pareto_embedded.errors import StackError
-from kafka_pareto_embedded.programs.programs import airflow_environment
+from kafka_pareto_embedded.programs.programs import airflow_environment, tied_to_parent
 from kafka_pareto_embedded.stack.stack import Stack
 
 _MIGRATION_TIMEOUT_S = 180
@@ -52,7 +52,7 @@ def migrate_database(stack: Stack) -> None:
     """Migrate Airflow's database to the installed version, once per version.
 
     Raises:
-        StackError: If the migration fails or takes too long.
+        StackError: If the migration fails or takes too long, or util-linux's setpriv is missing.
     """
     database = stack.state / "airflow" / "airflow.db"
     migrated = database.with_name("migrated-to")
@@ -65,7 +65,7 @@ def migrate_database(stack: Stack) -> None:
     try:
         with log.open("wb") as output:
             done = subprocess.run(
-                [sys.executable, "-m", "airflow", "db", "migrate"],
+                tied_to_parent([sys.executable, "-m", "airflow", "db", "migrate"]),
                 env=airflow_environment(stack),
                 cwd=database.parent,
                 stdin=subprocess.DEVNULL,

@@ -20,8 +20,8 @@ from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.stack.credentials import read_pairs
 from kafka_pareto_embedded.stack.stack import PROJECT, Stack
 
-# Set by users: a folder of studies, the receivers of notices, and the Airflow connections for notices.
-_PASSED_ON = ("KAFKA_PARETO_STUDIES", "KAFKA_PARETO_NOTIFY", "AIRFLOW_CONN_")
+# Set by users: the receivers of notices, and the Airflow connections for notices.
+_PASSED_ON = ("KAFKA_PARETO_NOTIFY", "AIRFLOW_CONN_")
 _STEP_LIMITS = {"OMP_NUM_THREADS": "2", "MPLBACKEND": "Agg"}
 _AIRFLOW_PARTS = {
     "api-server": ["airflow", "api-server"],
@@ -69,6 +69,7 @@ def airflow_environment(stack: Stack) -> dict[str, str]:
         **base_environment(stack),
         **read_pairs(PROJECT / "include" / "airflow.env"),
         **passed_on,
+        "KAFKA_PARETO_STUDIES": str(stack.settings().studies),
         "PYTHONPATH": f"{PROJECT}:{PROJECT / 'include'}",
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__CORE__DAGS_FOLDER": str(PROJECT / "dags"),

@@ -26,7 +26,6 @@ from kafka_pareto.study.tune import Tune
 from kafka_pareto.study.warm_start import campaigns_text
 
 _NAMED_CAMPAIGNS = 5
-"""The parameters of only one kind's DAG."""
 
 HandOver = Callable[[str], AbstractContextManager[None]]
 """A context that keeps a copy of the user's credentials for the run with this ID."""
@@ -136,12 +135,12 @@ def started_with(frozen: Study) -> dict[str, Any]:
     if isinstance(frozen, Compare) and (one_line := frozen.one_line_table()):
         del parameters["parts"]
         parameters |= one_line
-    if isinstance(frozen, Tune) and frozen.baseline:
+    if isinstance(frozen, Tune) and frozen.baseline and frozen.baseline_client is not None:
         parameters["baseline"] = properties_lines(frozen.baseline)
     if isinstance(frozen, Tune) and frozen.warm_start is not None:
         parameters["warm_start"] = campaigns_text(frozen.warm_start.campaigns)
     if frozen.cluster is not None:
-        parameters |= frozen.cluster.model_dump(exclude_none=True)
+        parameters |= frozen.cluster.model_dump(exclude_none=True, exclude={"name"})  # the study's file names it
     return parameters
 
 

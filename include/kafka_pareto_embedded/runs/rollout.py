@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +74,16 @@ def roll_back_here(request: RollBackRequest, settings: Settings) -> Reply:
         BadInputError: If no settings are active.
     """
     store = open_store(settings)
-    step.run(store, request.study, request.case, by=getpass.getuser(), reason=request.reason)
+    step.run(store, request.study, request.case, by=_user(), reason=request.reason)
     return Reply(_shown(store, request))
+
+
+def _user() -> str:
+    """Return the user's name, or ID if it has none, as in a container."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # OSError since Python 3.13
+        return str(os.getuid())
 
 
 def _shown(store: Store, request: RollBackRequest) -> dict[str, Any]:
@@ -152,10 +161,13 @@ def _print(settings: ActiveSettings | None) -> None:
 def _copy_files(settings: ActiveSettings, folder: Path) -> Path:
     target = folder / settings.study / settings.case
     try:
+        created = [each for each in (target, *target.parents) if not each.exists()]
         target.mkdir(parents=True, exist_ok=True)
+        for each in created:
+            each.chmod(0o755)  # clients may read the files as another user
         for name in client_files(settings.driver):
             (target / name).write_text(file_of(settings, name), encoding="utf-8")
-            (target / name).chmod(0o644)  # clients may read it as another user
+            (target / name).chmod(0o644)
     except OSError as error:
         raise BadInputError(f"FOLDER={folder}: cannot be written to: {error.strerror}") from error
     return target

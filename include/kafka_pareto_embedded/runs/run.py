@@ -74,6 +74,9 @@ def run_campaign(
     An interruption stops the run that this call has triggered; a joined run continues.
 
     `credentials` keeps a copy of the user's `client.properties`; None without one.
+
+    Raises:
+        StackError: If the stack does not answer, or the report cannot be written.
     """
     keys = CampaignKeys(parameters["study"], parameters["campaign"])
     run_id = own_id = f"{keys.campaign}__{timestamp()}"
@@ -99,7 +102,14 @@ def run_campaign(
         _say_failure(runs, run_id, progress, parameters, is_new)
         return 1
     say_notices(runs, run_id, [row for row in progress.rows if row.step == "accept"])
-    print(f"\n{finished_text(stack, store, keys, runs.address(run_id), whole=whole)}", flush=True)
+    try:
+        text = finished_text(stack, store, keys, runs.address(run_id), whole=whole)
+    except OSError as error:
+        raise StackError(
+            f"{error.filename or stack.reports}: {error.strerror}; the campaign succeeded: fix this, then print its "
+            f"result with {_resume_command(parameters)}"
+        ) from error
+    print(f"\n{text}", flush=True)
     return 0
 
 

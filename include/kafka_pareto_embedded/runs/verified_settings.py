@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from kafka_pareto.kafka.client_rules import ClientName
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.kafka.librdkafka_properties import LIBRDKAFKA
 from kafka_pareto.kafka.user_settings import ClientFile, read_client_path
-from kafka_pareto.rollout.versions import active_cases, active_settings
+from kafka_pareto.rollout.versions import ActiveSettings, active_cases, versions
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.requests import VerifyRequest
@@ -44,22 +44,33 @@ def _active(request: VerifyRequest, settings: Settings) -> Rollout:
     cases = [request.case] if request.case else active_cases(store, study)
     if len(cases) > 1:
         raise BadInputError(f"--record-size: is missing; study {study} has active settings for {', '.join(cases)}")
-    active = active_settings(store, study, cases[0]) if cases else None
-    if active is None:
+    kept = versions(store, study, cases[0]) if cases else []
+    if not kept:
         at = f" for {request.case}" if request.case else ""
         raise BadInputError(f"--active: study {study} has no active settings{at}")
+    active = kept[-1]
     if active.driver not in ("producer", "librdkafka"):
         raise BadInputError(f"--active: study {study} has driver {active.driver}, expected producer or librdkafka")
-    source, now, before = f"study {study}, version {active.version}", active.properties, active.previous_properties
+    source, now, before = f"study {study}, version {active.version}", active.properties, _last_other(kept)
     if active.driver == "producer":
         return Rollout(source, now, before)
     return replace(_of_librdkafka(source, now), previous=_seen_in_batches(before))
 
 
+def _last_other(kept: Sequence[ActiveSettings]) -> dict[str, PropertyValue]:
+    """Return the settings of producers that have not restarted since the newest version (oldest first).
+
+    After a rollback these are the ones rolled back, not `previous_properties`.
+    """
+    newest = kept[-1]
+    others = [each for each in kept if each.cluster == newest.cluster and each.properties != newest.properties]
+    return others[-1].properties if others else newest.previous_properties
+
+
 def _of_files(settings: Path, previous: Path | None, client: str | None) -> Rollout:
     """Return the settings of the files; by default both are librdkafka's if one has a name that only it knows."""
     files = {"settings": settings} | ({"previous": previous} if previous else {})
-    native = [option for option, path in files.items() if _read(path, option, "producer").form == "librdkafka"]
+    native = [] if client == "librdkafka" else [option for option, path in files.items() if _is_native(path, option)]
     if client == "java" and native:
         raise BadInputError(
             f"--{native[0]}: {files[native[0]]}: has names that only librdkafka knows; omit --client java"
@@ -72,6 +83,10 @@ def _of_files(settings: Path, previous: Path | None, client: str | None) -> Roll
     if before.why_unpredicted:
         raise BadInputError(f"--previous: {previous}: {before.why_unpredicted}")
     return replace(wanted, previous=before.expected)
+
+
+def _is_native(path: Path, option: str) -> bool:
+    return _read(path, option, "producer").form == "librdkafka"
 
 
 def _read(path: Path, option: str, client: ClientName) -> ClientFile:
@@ -93,7 +108,7 @@ def _of_librdkafka(source: str, settings: Mapping[str, PropertyValue]) -> Rollou
     usual = LIBRDKAFKA.resolved({name: applied[name] for name in BATCH_SETTINGS})
     other = [name for name in ("batch.num.messages", "sticky.partitioning.linger.ms") if applied[name] != usual[name]]
     why = f"the prediction assumes the default of {' and '.join(other)}" if other else ""
-    return Rollout(source, _seen_in_batches(settings), why_unpredicted=why)
+    return Rollout(source, _seen_in_batches(settings), why_unpredicted=why, client="librdkafka")
 
 
 def _seen_in_batches(librdkafka: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:

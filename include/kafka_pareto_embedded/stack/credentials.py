@@ -43,9 +43,14 @@ def read_credentials(path: Path) -> Credentials:
     """Read the file of secrets.
 
     Raises:
-        StackError: If a line is missing or cannot be read.
+        StackError: If the file cannot be read, or a line is missing.
     """
-    pairs = read_pairs(path)
+    try:
+        pairs = read_pairs(path)
+    except OSError as error:
+        raise StackError(
+            f"{path}: cannot be read: {error.strerror}; restore the file, or start over with `make clean`"
+        ) from error
     try:
         return Credentials(**{name: pairs[name.upper()] for name in Credentials.__dataclass_fields__})
     except KeyError as error:

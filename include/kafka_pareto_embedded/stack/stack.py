@@ -46,13 +46,34 @@ class Stack:
             ports = Ports(**single)
         except FileNotFoundError:
             return None
-        except (ValueError, TypeError) as error:
+        except (OSError, ValueError, TypeError) as error:
             raise StackError(f"{state / 'ports.json'}: cannot be read; delete it and start the stack again") from error
         return cls(state, ports)
 
     def record_ports(self) -> None:
         """Write the chosen ports to the file that `load` reads."""
         write_private(self.state / "ports.json", json.dumps(self.ports._asdict()) + "\n")
+
+    def chosen_settings(self) -> dict[str, str]:
+        """Return the environment's variables that Airflow's processes read only when they start."""
+        notify = os.environ.get("KAFKA_PARETO_NOTIFY") or "log"
+        return {"KAFKA_PARETO_STUDIES": str(self.settings().studies.resolve()), "KAFKA_PARETO_NOTIFY": notify}
+
+    def record_settings(self) -> None:
+        """Write the chosen settings to the file that `recorded_settings` reads."""
+        write_private(self._settings_file, json.dumps(self.chosen_settings()) + "\n")
+
+    def recorded_settings(self) -> dict[str, str]:
+        """Return the settings chosen at the last start; empty if an earlier version of this program started it."""
+        try:
+            recorded: dict[str, str] = json.loads(self._settings_file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return recorded
+
+    @property
+    def _settings_file(self) -> Path:
+        return self.state / "settings.json"
 
     @cached_property
     def credentials(self) -> Credentials:
@@ -147,8 +168,14 @@ class Stack:
         return minio
 
     def settings(self) -> Settings:
-        """Return the library's settings for this stack, which steps get and which open its store."""
-        return Settings(
+        """Return the library's settings for this stack, which steps get and which open its store.
+
+        Paths are absolute, since the stack's processes have working directories of their own.
+        """
+        settings = Settings(
+            # Those of the environment are for other stores.
+            store_folder=None,
+            s3_region="us-east-1",
             s3_endpoint=self.s3_url,
             s3_access_key=self.credentials.s3_pareto_access_key,
             s3_secret_key=SecretStr(self.credentials.s3_pareto_secret_key),
@@ -163,6 +190,9 @@ class Stack:
             client_configs=self.client_configs,
             load_machines=os.environ.get("KAFKA_PARETO_LOAD_MACHINES") or RUN_BY_AIRFLOW,
             load_credentials=self.load_credentials,
+        )
+        return settings.model_copy(
+            update={name: value.absolute() for name, value in settings if isinstance(value, Path)}
         )
 
     def step_environment(self) -> dict[str, str]:

@@ -38,7 +38,7 @@ def make_name(option: str) -> str:
 
 
 _POSITIONAL = ("study", "file", "topic")
-_AS_TYPED = {"--bootstrap-servers": "--kafka", "--case": "--record-size", "--study": "STUDY"} | {
+_AS_TYPED = {"--case": "--record-size", "--study": "STUDY"} | {
     make_name(option): next(iter(COMMAND_ALIASES.get(option, [command_name(option)])))
     for model in _MODELS
     for option in model.model_fields

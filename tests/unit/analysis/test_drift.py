@@ -38,6 +38,17 @@ def test_a_block_missing_a_side_does_not_count_and_one_block_gives_no_ratio() ->
     assert ratio_between(np.array([1.0, np.nan]), np.array([2.0, 2.0])) is None
 
 
+def test_equal_blocks_of_a_tool_that_rounds_are_tested_with_the_deviation_of_its_rounding() -> None:
+    then, near, far = (ratio_between(np.full(10, 4.0), np.full(10, each), resolution=1.0) for each in (4.0, 4.0, 9.0))
+    assert then is not None
+    assert then.log_deviation == pytest.approx(np.hypot(1 / 4, 1 / 4) / np.sqrt(12))
+    changes = adjusted([change_between("p95_latency_ms", then, now, 0.1) for now in (near, far)])
+    assert [change.drifted for change in changes] == [False, True]
+    assert all(change.p_value is not None for change in changes)
+    fine = ratio_between(np.array([400.0, 440.0]), np.array([400.0, 400.0]), resolution=1.0)
+    assert fine == ratio_between(np.array([400.0, 440.0]), np.array([400.0, 400.0]))
+
+
 def test_without_a_margin_it_is_welchs_test() -> None:
     rng = np.random.default_rng(1)
     then, now = rng.normal(0, 0.2, 12), rng.normal(0.2, 0.4, 7)

@@ -5,7 +5,9 @@ import re
 import numpy as np
 import pytest
 
+from kafka_pareto.analysis.gains import level_of
 from kafka_pareto.analysis.noise_study import noise_lines, noise_report, spread_of_cv, spread_of_mean
+from kafka_pareto.analysis.sequential import half_width
 from kafka_pareto.campaign.records import NoiseOfObjective, NoiseReport
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.study.objectives import ObjectiveName
@@ -57,9 +59,24 @@ def test_the_wanted_effect_is_detectable_with_the_blocks_that_the_report_asks_fo
 def test_a_cv_takes_hundreds_of_blocks_for_a_small_change_and_the_report_says_so():
     report = noise_report(STUDY, CASE, REPETITIONS)
     assert of(report, "throughput_cv").blocks_for_wanted_effect > 500
-    (line,) = [line for line in noise_lines(report) if line.startswith("throughput CV")]
+    (line,) = [line for line in noise_lines(report, "across_repetitions") if line.startswith("throughput CV")]
     assert line.endswith("blocks (normal for a CV).")
     assert re.search(r"smallest detectable change [\d.]+x;", line)
+    assert not any("normal" in line for line in noise_lines(report, "within_run"))
+
+
+def test_the_spread_of_a_mean_is_that_of_the_logs_at_least_the_rounding_of_the_tool():
+    assert spread_of_mean(np.array([1.0, 2.0, 8.0])) == pytest.approx(np.sqrt(np.mean(np.log([2, 4]) ** 2)))
+    rarely_off = [r.with_values({"latency_p95_ms": 0.0}) for r in REPETITIONS]
+    rarely_off[-1] = rarely_off[-1].with_values({"latency_p95_ms": 1.0})
+    noise = of(noise_report(with_blocks(STUDY, 30), CASE, rarely_off), "p95_latency_ms")
+    typical = np.exp(np.log(2) / len(rarely_off)) / 2  # a 0 counts as half a millisecond
+    rounding = np.sqrt(2 / 12) / typical
+    assert rounding > spread_of_mean(np.array([0.5] * (len(rarely_off) - 1) + [1.0]))
+    width = float(half_width(30, level_of("p95_latency_ms", STUDY)))
+    assert noise.noise_floor_fraction == pytest.approx(np.expm1(rounding * width))
+    stopped = [r.with_values({"throughput_mib_s": 0.0}) for r in REPETITIONS[:1]] + REPETITIONS[1:]
+    assert of(noise_report(STUDY, CASE, stopped), "throughput_mib_s").value is None
 
 
 def test_slow_drift_is_not_taken_for_noise():
@@ -73,7 +90,7 @@ def test_two_blocks_among_many_comparisons_find_no_change_at_all():
     report = noise_report(with_blocks(STUDY, 2), CASE, REPETITIONS)
     assert of(report, "p95_latency_ms").minimum_detectable_effect_fraction is None
     assert of(report, "latency_cv").noise_floor_fraction is None
-    assert all("no interval with 2 blocks" in line for line in noise_lines(report)[1:])
+    assert all("no interval with 2 blocks" in line for line in noise_lines(report, "across_repetitions")[1:])
 
 
 @pytest.mark.filterwarnings("error")
@@ -83,7 +100,7 @@ def test_too_few_or_equal_or_failed_repetitions_give_no_number():
     for given in ([], REPETITIONS[:4], equal, failed):
         report = noise_report(STUDY, CASE, given)
         assert {noise.minimum_detectable_effect_fraction for noise in report.objectives} == {None}
-        assert all("unknown after" in line for line in noise_lines(report)[1:])
+        assert all("unknown after" in line for line in noise_lines(report, "across_repetitions")[1:])
 
 
 def test_a_variability_within_runs_is_judged_like_a_mean():
@@ -127,5 +144,5 @@ def test_blocks_that_give_a_cv_no_interval_are_promised_to_find_nothing():
         report = noise_report(with_blocks(STUDY, blocks), CASE, REPETITIONS)
         assert of(report, "p95_latency_ms").noise_floor_fraction is not None
         assert (of(report, "throughput_cv").noise_floor_fraction is not None) is is_promised
-        (line,) = [line for line in noise_lines(report) if line.startswith("throughput CV")]
+        (line,) = [line for line in noise_lines(report, "across_repetitions") if line.startswith("throughput CV")]
         assert (f"no interval with {blocks} blocks; detecting a 10 % change takes " in line) is not is_promised

@@ -73,6 +73,11 @@ def test_a_slow_first_repetition_is_found_but_is_not_a_move():
     assert report.series[0].first_run_p_value_holm == pytest.approx(6 * first_run_p_value(values))  # of six, the least
 
 
+def test_a_first_value_that_alone_differs_has_the_p_value_of_its_place() -> None:
+    assert first_run_p_value(np.array([40.0, *[3.0] * 24])) == 1 / 25
+    assert first_run_p_value(np.full(25, 3.0)) == 1.0
+
+
 def test_permutations_in_batches_give_the_same_p_value_and_leave_the_same_random_numbers() -> None:
     values, rng, whole = steady(40), np.random.default_rng(5), np.random.default_rng(5)
     _, p_value = change_point(values, rng)

@@ -109,10 +109,11 @@ def test_the_ratio_of_cvs_has_the_deviation_of_the_jackknife_and_at_least_that_o
         12 * log_ratio - 11 * log_ratio_of_cvs(np.delete(reference, at), np.delete(candidate, at))[0]
         for at in range(12)
     ]
-    assert sd == pytest.approx(max(1.0, np.std(pseudo, ddof=1)))
+    assert sd == pytest.approx(max(np.sqrt(1 + cvs[0] ** 2 + cvs[1] ** 2), np.std(pseudo, ddof=1)))
     outlying = np.append(reference[:-1], 30.0)
     assert log_ratio_of_cvs(reference, outlying)[1] > 2
-    assert log_ratio_of_cvs(np.linspace(9, 11, 12), np.linspace(9, 11, 12)[::-1])[1] == 1.0
+    even = np.linspace(1, 19, 12)
+    assert log_ratio_of_cvs(even, even[::-1])[1] == pytest.approx(np.sqrt(1 + 2 * coefficient_of_variation(even) ** 2))
 
 
 def test_a_side_without_a_cv_has_no_ratio_and_one_that_hangs_on_a_block_no_interval() -> None:

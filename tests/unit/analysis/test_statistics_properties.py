@@ -212,7 +212,7 @@ def test_a_noise_report_promises_nothing_of_values_without_a_spread(values: np.n
     ]
     report = noise_report(paper_study(), CASE, repetitions)
     assert all((noise.value is not None) == has_spread(values) for noise in report.objectives)
-    assert len(noise_lines(report)) == 5
+    assert len(noise_lines(report, "across_repetitions")) == 5
 
 
 @holds_for(samples(5, 12), factor, st.integers(2, 40))

@@ -8,7 +8,7 @@ from kafka_pareto.audit.audit import settings_in
 from kafka_pareto.audit.estimates import Prices, month_cost_of_daily_byte, predicted, stored_ratio
 from kafka_pareto.audit.reading import Producer, Quantiles, Replay, Sample, Sent, SentBatch, Sizes, Topic, Trial, Unread
 from kafka_pareto.audit.records import AuditedTopic, AuditReport
-from kafka_pareto.audit.text import audit_text, bytes_text
+from kafka_pareto.audit.text import audit_text, bytes_text, topic_rows
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.known_properties import PropertyValue
 
@@ -159,7 +159,7 @@ def test_the_text_names_each_number_with_its_unit() -> None:
 
     assert text.splitlines()[0] == "Audited: a:9092, 2 topics; 400 kB read in 1.2 s, nothing written to the cluster"
     assert "orders: 2 partitions, 3 replicas each" in text
-    assert "1,000,000 in the last 24 hours; sampled: the last 800 of 4.0 s, 200/s, 25 % with a key" in " ".join(
+    assert "1,000,000 in the last 24 hours; sample: the latest 800, spanning 4.0 s, 200/s, 25 % with a key" in " ".join(
         text.split()
     )
     assert "1 idempotent, 1 of them transactional" in text
@@ -171,6 +171,18 @@ def test_the_text_names_each_number_with_its_unit() -> None:
     assert "      8.0      125.0    0.50   (0.50-0.50)         375 MB  linger.ms=60" in text
     assert "records      none" in text
     assert "not read     TopicAuthorizationException: Not authorized" in text
+
+
+@pytest.mark.parametrize(
+    ("day", "said"),
+    [
+        (0, "none in the last 24 hours; sample: the latest 800"),
+        (None, "number in the last 24 hours unknown (some are already deleted); sample: the latest 800"),
+    ],
+)
+def test_without_a_number_of_the_last_day_the_text_says_so(day: int | None, said: str) -> None:
+    rows = dict(topic_rows(topic(sample(day=day))))
+    assert rows["records"].startswith(said)
 
 
 def test_a_saved_byte_a_day_costs_its_storage_and_its_way_between_zones() -> None:

@@ -12,6 +12,7 @@ from kafka_pareto.audit.records import AuditedTopic
 from kafka_pareto.audit.traffic_study import TrafficStudy
 from kafka_pareto.drivers.producer.tune import TuneProducer
 from kafka_pareto.errors import BadInputError, ConsentError
+from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.requests import AuditRequest
 from kafka_pareto.study.study_file import load_named_study
@@ -50,7 +51,9 @@ def test_traffic_of_librdkafka_gets_a_study_of_it(tmp_path: Path) -> None:
     study = written(tmp_path, topic(found.model_copy(update={"replay": replay})))
 
     assert (study.driver, study.workload.arrival) == ("librdkafka", "recorded")
-    assert study.baseline == {"batch.size": 16384, "linger.ms": 5, "compression.type": "none"}
+    seen = {"batch.size": 16384, "linger.ms": 5, "compression.type": "none"}
+    assert study.baseline == {**seen, "enable.idempotence": True}
+    assert study.weakest_durability() == Durability.acks_all_idempotent
     assert "queue.buffering.max.messages" in study.factors
 
 
@@ -91,11 +94,23 @@ def test_a_sample_that_cannot_be_sent_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_codec_of_the_brokers_is_not_the_producers(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("compression_type", "codec", "why"),
+    [
+        ("zstd", {}, "the topic's compression.type, zstd, makes the broker recompress"),
+        (None, {"compression.type": "none"}, "without DescribeConfigs on the topic it is unknown whether the broker"),
+    ],
+)
+def test_a_codec_that_may_be_the_brokers_is_said_not_to_be_the_producers(
+    tmp_path: Path, compression_type: str | None, codec: dict[str, str], why: str
+) -> None:
     found = topic(sample())
-    recompressed = found.model_copy(update={"read": found.read.model_copy(update={"compression_type": "zstd"})})
+    read = found.read.model_copy(update={"compression_type": compression_type})
+    study = written(tmp_path, found.model_copy(update={"read": read}))
 
-    assert written(tmp_path, recompressed).baseline == {"batch.size": 16384, "linger.ms": 5}
+    assert study.baseline == {"batch.size": 16384, "linger.ms": 5, **codec}
+    head = (tmp_path / "orders_traffic.yaml").read_text().splitlines()[2]
+    assert head.startswith(f"# The baseline's codec may not be the producers': {why}")
 
 
 @pytest.mark.parametrize(

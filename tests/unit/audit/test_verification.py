@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import pytest
 
-from kafka_pareto.audit.reading import Producer, Sent, Topic
+from kafka_pareto.audit.reading import Client, Producer, Sent, Topic
 from kafka_pareto.audit.verification import Rollout, VerifiedProducer, use_at_time, verified
 from kafka_pareto.audit.verification_text import verification_text
 from kafka_pareto.errors import BadInputError
@@ -120,6 +120,27 @@ def test_a_codec_that_the_broker_chooses_is_not_compared_and_an_unknown_one_is_d
 def test_batches_that_did_not_shrink_may_be_uncompressed() -> None:
     found = judged(read_with(producer(codecs=("none", "zstd"))))
     assert (found.use, found.reasons) == ("inconclusive", ("some batches are not compressed",))
+
+
+@pytest.mark.parametrize(
+    ("client", "compressed_bytes", "others", "use", "reason"),
+    [
+        ("librdkafka", 1000, (), "inconclusive", "batches are not compressed; librdkafka does not "),
+        ("librdkafka", 250, (), "not in use", "codec none instead of zstd"),
+        ("librdkafka", 250, (producer(id_=8),), "inconclusive", "batches are not compressed; librdkafka does not "),
+        ("java", 1000, (), "not in use", "codec none instead of zstd"),
+    ],
+)
+def test_only_librdkafka_sends_what_does_not_shrink_uncompressed(
+    client: Client, compressed_bytes: int, others: tuple[Producer, ...], use: str, reason: str
+) -> None:
+    read = read_with(producer(codecs=("none",)), *others)
+    assert read.sample is not None
+    trials = tuple(each.model_copy(update={"bytes": compressed_bytes}) for each in read.sample.trials)
+    read = read.model_copy(update={"sample": read.sample.model_copy(update={"trials": trials})})
+    found = verified(read, "b:9092", Rollout("new.properties", NEW, OLD, client=client)).producers[0]
+    assert (found.id, found.use, len(found.reasons)) == (7, use, 1)
+    assert found.reasons[0].startswith(reason)
 
 
 def test_settings_that_send_the_same_batches_are_inconclusive() -> None:

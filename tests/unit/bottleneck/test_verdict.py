@@ -123,6 +123,18 @@ def test_each_sign_of_a_resource_is_a_full_sentence(values: dict[str, Value], na
             "30 %).",
         ),
         (
+            "gc",
+            {"gc_pause_fraction": 0.2, "gc_pause_longest_ms": 20.0},
+            "Garbage collection was the bottleneck: a broker was paused 20 % of the time, for up to 20.0 ms (threshold "
+            "10 %).",
+        ),
+        (
+            "gc",
+            {"gc_pause_fraction": 0.04, "gc_pause_longest_ms": 150.0},
+            "Garbage collection was the bottleneck: a broker was paused 4 % of the time, for up to 150.0 ms "
+            "(thresholds 3 %, 100 ms).",
+        ),
+        (
             "cpu",
             {"cpu_throttled_fraction": 0.9},
             "CPU was the bottleneck: the container hit its CPU limit in 90 % of scheduling periods (threshold 50 %).",
@@ -236,7 +248,7 @@ def test_a_producer_that_waits_for_each_answer_is_its_own_limit() -> None:
     found = verdict_on({**AT_EASE, **waiting}, LoadSetting(1024, {}, is_synchronous=True))
     assert found.code == "in_flight"
     assert verdict_text(found.code, found.numbers).startswith(
-        "Synchronous sends were the bottleneck: of the time of 1 sending threads, 97 % was spent waiting"
+        "Synchronous sends were the bottleneck: the sending threads (1) spent 97 % of their time waiting for each"
     )
     assert code(waiting) == ""
     some = {**AT_EASE, **waiting, "sending_wait_fraction": 0.3}

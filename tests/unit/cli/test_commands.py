@@ -51,6 +51,7 @@ def test_make_without_a_target_explains_every_target() -> None:
     phony = re.search(r"^\.PHONY: (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert phony is not None
     parts = {"help", "in-force", "preflight", "preflight-start", "preflight-run", "preflight-tests", "setup-tests"}
+    parts |= {"preflight-ingest", "compose-backup", "compose-restore"}  # these: docs/containers.md
     parts |= {"test-kubernetes"}  # of test-compose: docs/development.md
     assert explained == set(phony.group(1).split()) - parts
 
@@ -69,6 +70,18 @@ def test_an_option_is_text_to_make_and_to_the_shell(tmp_path: Path) -> None:
     ).stdout
     assert said == f"{nasty}\n" * 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_clean_keeps_the_folder_that_a_link_names(tmp_path: Path) -> None:
+    checkout, disk = tmp_path / "checkout", tmp_path / "large-disk"
+    checkout.mkdir()
+    (disk / "venv" / "bin").mkdir(parents=True)
+    (checkout / "Makefile").write_text((ROOT / "Makefile").read_text())
+    (checkout / ".state").symlink_to(disk)
+    argv = ["make", "--no-print-directory", "clean"]
+    subprocess.run(argv, cwd=checkout, env={"PATH": os.environ["PATH"]}, timeout=60, check=True)
+    assert (checkout / ".state").is_symlink()
+    assert list(disk.iterdir()) == []
 
 
 def test_an_interrupted_installation_blocks_no_command(tmp_path: Path) -> None:
@@ -150,7 +163,7 @@ def test_up_leaves_a_folder_with_other_files_alone(state: Path) -> None:
 def test_up_refuses_an_invalid_port_makes_the_state_folder_private_and_can_be_retried(
     state: Path,
 ) -> None:
-    state.mkdir(mode=0o755)
+    (state / "ingestions").mkdir(parents=True, mode=0o755)  # by `ingest` to another cluster
     for _ in range(2):
         done = _stack(state, "up", **{VARIABLES["airflow"]: "eighty"})
         assert (done.returncode, done.stdout) == (65, "")

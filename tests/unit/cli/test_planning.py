@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.requests import RunRequest
 from kafka_pareto_cli.app import app
+from kafka_pareto_cli.local_run import run_here
 from kafka_pareto_cli.planning import plan_campaign, print_plan
 
 pytestmark = pytest.mark.fast
@@ -87,7 +89,7 @@ def test_a_resumed_comparisons_baseline_is_refused_the_same_way(tmp_path: Path) 
 
 
 def test_a_cluster_of_ones_own_without_ceilings_is_refused_by_the_names_of_the_options() -> None:
-    with pytest.raises(BadInputError, match="give both --ceiling-mib-s and --ceiling-gib"):
+    with pytest.raises(BadInputError, match="give both CEILING_MIB_S and CEILING_GIB"):
         plan_campaign(RunRequest(bootstrap_servers="a:9092"), Settings())
 
 
@@ -107,6 +109,13 @@ def test_a_file_of_ones_own_is_a_study(tmp_path: Path) -> None:
     missing = CliRunner().invoke(app, ["plan", str(tmp_path / "none.yaml")])
     assert missing.exit_code == 65
     assert "none.yaml: there is no such file" in missing.output
+
+
+def test_a_local_run_names_its_folder_as_it_is(tmp_path: Path) -> None:
+    said, folder = io.StringIO(), tmp_path / "[bold]results"
+    with pytest.raises(BadInputError, match="has no such campaign"):
+        run_here(RunRequest(study="quick", campaign="c"), Settings(store_folder=folder), Console(file=said, width=40))
+    assert said.getvalue() == f"Campaign c of study quick, stored in {folder}\n"
 
 
 def test_a_plan_imports_nothing_heavy() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import getpass
 import json
+import os
 import re
 import tempfile
 from pathlib import Path
@@ -72,6 +75,26 @@ def test_a_reply_is_alone_on_stdout_and_keeps_the_exit_code() -> None:
     assert (done.exit_code, done.stdout, done.stderr) == (1, "progress\n", "")
 
 
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "/x/y"), "/x/y: No space left on device"),
+        (OSError(errno.ENOSPC, "No space left on device"), "No space left on device"),
+    ],
+)
+def test_a_fault_of_the_machine_is_one_message(error: OSError, message: str) -> None:
+    single = typer.Typer()
+
+    @single.command()
+    @replying
+    def fails() -> Reply:
+        raise error
+
+    done = CliRunner().invoke(single, ["--json"])
+    assert (done.exit_code, done.stderr) == (75, f"error: {message}\n")
+    assert json.loads(done.stdout) == {"error": message, "exit_code": 75}
+
+
 def test_down_and_clean_say_whether_there_was_anything(tmp_path: Path) -> None:
     assert replied("down") == (0, {"stopped": False}, "")
     assert replied("clean") == (0, {"removed": None}, "")
@@ -122,9 +145,19 @@ def test_bad_input_is_an_error_object(arguments: list[str]) -> None:
     assert said.splitlines() == [f"error: {line}" for line in reply["error"].splitlines()]
 
 
-def test_a_rollback_replies_with_the_active_settings(tmp_path: Path) -> None:
+def test_another_user_can_read_the_files_of_active_settings(tmp_path: Path) -> None:
+    activate(FolderStore(tmp_path / "store"), "steady", "8192")
+    arguments = ["active", "steady", "--store", str(tmp_path / "store"), "--folder", str(tmp_path / "new" / "files")]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    copied = [tmp_path / "new", *(tmp_path / "new").rglob("*")]
+    assert {(path.is_dir(), path.stat().st_mode & 0o777) for path in copied} == {(True, 0o755), (False, 0o644)}
+
+
+def test_a_rollback_replies_with_the_active_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(getpass, "getuser", lambda: {}["pwd has no such user ID"])
     activate(FolderStore(tmp_path / "store"), "steady", "8192")
     code, reply, said = replied("rollback", "steady", "--record-size", "8192", "--store", str(tmp_path / "store"))
     assert (code, list(reply)) == (0, ["active"])
     assert (reply["active"]["version"], reply["active"]["is_baseline"]) == (2, True)
+    assert reply["active"]["accepted_by"] == str(os.getuid())
     assert said.startswith("8,192 B: version 2 since ")

@@ -145,7 +145,7 @@ def test_an_installed_command_says_that_the_stack_is_of_a_checkout_and_writes_no
             "--kafka: an existing cluster needs --ceiling-mib-s=<MiB/s> and --ceiling-gib=<GiB>",
         ),
         ("start it with KAFKA_CONFIG=… CONSENT=yes", "start it with --config=… --yes"),
-        ("name it by --bootstrap-servers", "name it by --kafka"),
+        ("CEILING_GIB: for an existing cluster only", "--ceiling-gib: for an existing cluster only"),
         ("KAFKA_PARETO_STUDIES=/x: STUDY: Kafka", "KAFKA_PARETO_STUDIES=/x: STUDY: Kafka"),
         ("both, as in FACTOR=linger.ms LEVELS=0,5", "both, as in --factor=linger.ms --levels=0,5"),
         ("start it with `make up`, then", "start it with `kafka-pareto up`, then"),

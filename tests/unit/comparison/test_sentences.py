@@ -140,3 +140,14 @@ def test_published_ratios_outside_the_intervals_are_counted_and_the_farthest_nam
         "linger.ms 0, 0.56x ("
     )
     assert alike == "Outside the 95 % intervals measured here: 0 of 1 published ratio to the reference."
+
+
+@pytest.mark.parametrize("numbers", [(100.0, 0.0), (0.0, 100.0), (100.0, -1.0)])
+def test_published_numbers_that_have_no_ratio_are_not_compared(numbers: tuple[float, float]) -> None:
+    part = linger_part()
+    reference, other = (
+        level.model_copy(update={"published": {THROUGHPUT.name: number}})
+        for level, number in zip((part.reference_level, part.levels[0]), numbers, strict=True)
+    )
+    sentences = closing_sentences([part.model_copy(update={"levels": [reference, other]})])
+    assert not any("published" in text for text in sentences)

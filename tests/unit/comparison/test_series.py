@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from kafka_pareto.analysis.letters import games_howell
 from kafka_pareto.comparison.chart_data import heat_of
 from kafka_pareto.comparison.figures import part_figures
 from kafka_pareto.comparison.measured import PlannedLevel
@@ -29,8 +30,11 @@ LEVELS = [
 ]
 
 
-def series(slope: float = 0.2, published: bool = False) -> PartComparison:
-    """Return two clusters: the second has a latency that crosses the first's, and 10 % more throughput."""
+def series(slope: float = 0.2, published: bool = False, zero_at: int = 0) -> PartComparison:
+    """Return two clusters: the second has a latency that crosses the first's, and 10 % more throughput.
+
+    The first's published latency is 0 at one of the points.
+    """
     rng = np.random.default_rng(4)
     orders = np.array([float(each.configuration["orders"]) for each in LEVELS])[:, np.newaxis]
     is_second = np.array([each.configuration["topology"] == "c2" for each in LEVELS])[:, np.newaxis]
@@ -39,7 +43,9 @@ def series(slope: float = 0.2, published: bool = False) -> PartComparison:
     values = {LATENCY: latency * noise(rng, len(LEVELS), sd=0.01), THROUGHPUT: pace * noise(rng, len(LEVELS), sd=0.01)}
     numbers = {
         each.configuration_id: {
-            LATENCY: 10.0 if each.configuration["topology"] == "c1" else 5.0 + each.configuration["orders"] / 600
+            LATENCY: 10.0 * (each.configuration["orders"] != zero_at)
+            if each.configuration["topology"] == "c1"
+            else 5.0 + each.configuration["orders"] / 600
         }
         for each in LEVELS
     }
@@ -72,6 +78,20 @@ def test_the_best_is_that_of_one_point() -> None:
         assert level.estimates[THROUGHPUT].relative == pytest.approx(1.1 if level.is_reference else 1.0, abs=0.05)
 
 
+def test_letters_share_five_percent_among_the_points_and_the_quantities() -> None:
+    rng = np.random.default_rng(6)
+    effects = np.array([[1.0], [1.06], [1.0], [1.09], [1.0], [1.12]] * 2)
+    values = {name: 100 * effects * noise(rng, len(LEVELS), block_sd=0.0) for name in (THROUGHPUT, LATENCY)}
+    reference = {"topology": "c1", "orders": 1_000}
+    found = compared(LEVELS, made_repetitions(LEVELS, values), kind="series", reference=reference, ranges=RANGES)
+    p_values = []
+    for name, at in product(values, range(0, len(LEVELS), 2)):
+        p_values.append(games_howell([np.log(values[name][at]), np.log(values[name][at + 1])])[0, 1])
+        first, second = (level.estimates[name].letters for level in found.levels[at : at + 2])
+        assert (first == second) == (p_values[-1] >= 0.05 / 12)
+    assert any(0.05 / 12 <= p_value < 0.05 / 2 for p_value in p_values)
+
+
 def test_ranges_and_the_crossover_are_reported() -> None:
     found = series()
 
@@ -90,8 +110,9 @@ def test_no_crossover_is_shown_where_the_first_and_the_last_range_do_not_differ(
     assert all(each.at is None for each in series(slope=0.0).crossovers)
 
 
-def test_published_numbers_cross_by_themselves() -> None:
-    found = {each.quantity: each.published_at for each in series(published=True).crossovers}
+@pytest.mark.parametrize("zero_at", [0, 100])
+def test_published_numbers_cross_by_themselves(zero_at: int) -> None:
+    found = {each.quantity: each.published_at for each in series(published=True, zero_at=zero_at).crossovers}
 
     assert found[LATENCY] == pytest.approx(3_000, rel=0.02)
     assert found[THROUGHPUT] is None

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kafka_pareto_containers.env_file import EnvFileError, completed
+from kafka_pareto_containers.env_file import EnvFileError, completed, main
 
 pytestmark = pytest.mark.fast
 
@@ -109,6 +109,12 @@ def test_every_variable_of_the_stack_is_in_the_example() -> None:
     assert used == documented
 
 
+def test_addresses_for_browsers_have_the_scheme_and_the_name_of_the_proxy() -> None:
+    text = (ROOT / FILES[0]).read_text()
+    addresses = re.findall(r"(\S+)://\$\{KAFKA_PARETO_HOST:-127\.0\.0\.1\}", text)
+    assert addresses == ["${KAFKA_PARETO_SCHEME:-http}"] * 3
+
+
 def final_stages(dockerfile: str) -> list[str]:
     """The stages that become images: those that no other is made from."""
     used = re.findall(r"(?:--from=|^ARG \w+=)(\S+)", dockerfile, re.MULTILINE)
@@ -160,6 +166,14 @@ def test_an_env_file_keeps_its_lines_and_gets_the_missing_ones(example: str) -> 
     assert completed(example, after, {}) == after
 
 
+@pytest.mark.parametrize("blanked", ["A_PASSWORD", "KEY", "GID"])
+def test_an_empty_secret_is_generated_again_but_an_empty_choice_kept(example: str, blanked: str) -> None:
+    before = re.sub(rf"^({blanked}|DOOR)=.*", r"\1=", completed(example, "", {}), flags=re.MULTILINE)
+    after = completed(example, before, {})
+    assert re.fullmatch(rf"{re.escape(before)}# Added by make env:\n{blanked}=\S+\n", after)
+    assert completed(example, after, {}) == after
+
+
 def test_a_last_line_without_an_end_is_not_run_into_the_next(example: str) -> None:
     after = completed(example, "DOOR=7\nOWN=2", {})
     assert after.startswith("DOOR=7\nOWN=2\n#")
@@ -204,6 +218,22 @@ def test_shared_settings_read_the_same_in_compose_and_the_embedded_stack(file: s
     lines = [line for line in (ROOT / file).read_text().splitlines() if line and not line.startswith("#")]
     assert lines
     assert [line for line in lines if re.search(r"""[$'"\\#]""", line)] == []
+
+
+def test_the_command_counts_its_lines_and_names_a_file_that_it_cannot_read(
+    example: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(tmp_path) == 1
+    assert capsys.readouterr().err == f"error: {tmp_path / '.env.example'}: No such file or directory\n"
+    (tmp_path / ".env.example").write_text(example)
+    assert main(tmp_path) == 0
+    file = tmp_path / ".env"
+    assert capsys.readouterr().out.startswith(f"{file}: 5 lines written (mode 600).\n")
+    file.write_text(re.sub("A_PASSWORD=.*", "A_PASSWORD=", file.read_text()))
+    assert main(tmp_path) == 0
+    assert capsys.readouterr().out.startswith(f"{file}: 1 line written (mode 600).\n")
+    assert main(tmp_path) == 0
+    assert capsys.readouterr().out.startswith(f"{file}: already complete (mode 600).\n")
 
 
 def test_a_missing_socket_is_named_with_the_fix(example: str) -> None:

@@ -127,7 +127,7 @@ def test_better_than_the_active_settings_replaces_them_and_shows_the_change_agai
     assert (header[1], header[4]) == ("baseline", "95 % interval, joint within this table")
     assert p95[3] == "-60.0 %"
     assert (
-        "`better` and `worse` mean that the interval excludes 0 %. The intervals use all 10 fresh blocks and hold "
+        '"better" and "worse" mean that the interval excludes 0 %. The intervals use all 10 fresh blocks and hold '
         "jointly at 95 % over all objectives and record sizes; except for the CVs, they stay valid under early "
         "stopping. The "
         "comparison with the baseline is not included."

@@ -54,7 +54,7 @@ def p95(low: float | None, high: float | None, change: float | None = 0.0) -> Ga
         ([p95(-0.3, 0.11), made_gain(-0.1, 0.2)], "open"),
         ([p95(-0.3, 0.1), made_gain(-0.11, 0.2)], "open"),
         ([p95(None, None, None), made_gain(None, None, None)], "open"),
-        ([p95(None, None, 0.0), made_gain(None, None, 0.0)], "not worse"),
+        ([p95(None, None, 0.0), made_gain(None, None, 0.0)], "open"),
         ([p95(0.01, 0.2), made_gain(-0.2, 0.2)], "worse"),
         ([p95(-0.3, 0.2), made_gain(-0.3, -0.2)], "worse"),
         ([p95(0.01, 0.2), made_gain(0.01, 0.2)], "trade-off"),

@@ -14,6 +14,7 @@ from kafka_pareto.doctor.page import doctor_page
 from kafka_pareto.doctor.readings import Places, read
 from kafka_pareto.doctor.records import VERDICTS, DoctorReport, Finding
 from kafka_pareto.doctor.text import report_text
+from kafka_pareto.doctor.words import REASONS
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.cluster import Broker
 from kafka_pareto.settings import load_settings
@@ -68,6 +69,17 @@ def test_a_producers_file_is_judged_with_kafkas_defaults_and_its_secrets_are_hid
     codec = of(report, "compression")
     assert (codec.verdict, codec.found[0].subject, codec.found[0].value) == ("not_met", "Kafka's default", "none")
     assert "hunter2" not in report.model_dump_json()
+
+
+def test_a_file_of_librdkafka_is_judged_by_the_settings_that_librdkafka_has(guide: Guide, tmp_path: Path) -> None:
+    producer, consumer = tmp_path / "producer.conf", tmp_path / "consumer.conf"
+    producer.write_text("queue.buffering.max.ms=20\nmessage.timeout.ms=5000\n")
+    consumer.write_text("fetch.wait.max.ms=500\n")
+    report = examine(DoctorRequest(producer=producer, consumer=consumer), guide, load_settings())
+    assert (of(report, "linger").verdict, of(report, "fetch_wait").verdict) == ("met", "met")
+    for absent in (of(report, "max_block"), of(report, "poll_records")):
+        assert (absent.verdict, absent.found, absent.reason) == ("not_applicable", [], "not_in_librdkafka")
+    assert report_text(report).count("librdkafka has no such setting") == 2
 
 
 def test_a_clients_file_that_cannot_be_read_is_named_and_not_quoted(guide: Guide, tmp_path: Path) -> None:
@@ -164,3 +176,12 @@ def test_brokers_that_share_loopback_and_a_machine_share_its_cores_and_no_interf
     assert two.cores is not None
     assert found["cores"].found[0].value == two.cores / 2
     assert (found["nic_speed"].reason, found["nic_speed"].is_applicable) == ("loopback", False)
+
+
+def test_a_log_folder_on_no_mount_is_not_denied(guide: Guide, tmp_path: Path) -> None:
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7/mountinfo").write_text("22 1 253:0 / /jail rw - ext4 /dev/vda rw\n")
+    jailed = Places(Host(tmp_path), places().cluster, [LocalBroker(1, 7, "lo")], {})
+    reasons = {read(check, jailed).reason for check in guide.checks if check.reads.source in ("mount", "disk")}
+    assert reasons == {"no_mount"}
+    assert "no_mount" in REASONS

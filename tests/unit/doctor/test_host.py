@@ -60,6 +60,15 @@ def test_a_folder_lies_on_the_nearest_mount_above_it(host: Host) -> None:
     assert host.mount_of("/var/lib/kafka/later/x").device == "8:17"
 
 
+@pytest.mark.parametrize("folder", ["/var/lib/kafka/x", "kafka/x", "linked/x"])
+def test_a_folder_is_found_through_links_and_from_the_folder_of_its_process(host: Host, folder: str) -> None:
+    (host.proc / "7").mkdir()
+    (host.proc / "7/mountinfo").write_text(MOUNTS)
+    (host.proc / "7/cwd").symlink_to(host.proc if folder.startswith("linked") else "/var/lib")
+    (host.proc / "linked").symlink_to("/var/lib/kafka")
+    assert host.mount_of(folder, "7").type == "xfs"
+
+
 def test_only_mount_options_that_affect_speed_are_shown(host: Host) -> None:
     assert host.mount_of("/var/lib/kafka").options == "rw,noatime,nodiratime,allocsize=65536k"
     assert host.mount_of("/mnt/a share/x").options == "rw"
@@ -74,3 +83,9 @@ def test_an_interface_that_does_not_know_its_speed_has_none(host: Host) -> None:
     assert host.nic_speed_mbit_s("eth0") == 25_000
     assert host.nic_speed_mbit_s("virtual") is None
     assert host.nic_speed_mbit_s("absent") is None
+
+
+def test_interfaces_of_a_device_are_the_brokers_and_without_any_all(host: Host) -> None:
+    assert host.of_devices(["eth0", "virtual"]) == ["eth0", "virtual"]
+    (host.sys / "class/net/eth0/device").mkdir()
+    assert host.of_devices(["eth0", "virtual"]) == ["eth0"]

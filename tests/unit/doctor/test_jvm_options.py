@@ -33,6 +33,10 @@ PROGRAM = ["-cp", "/opt/kafka/libs/*", "kafka.Kafka", "server.properties"]
         (["-Xloggc:/var/log/gc.log"], {"gc_log": True}),
         (["-server", "-Djava.awt.headless=true"], {"server": True, "java.awt.headless": True}),
         (["-Xmx1g", "-Xmx6g"], {"Xmx": 6 << 30}),
+        (["-XX:+UseZGC"], {"UseZGC": True, "UseG1GC": False}),
+        (["-XX:-UseParallelGC"], {"UseParallelGC": False}),
+        (["--add-exports", "java.base/sun.nio.ch=ALL-UNNAMED", "-Xmx1g"], {"Xmx": 1 << 30}),
+        (["--enable-native-access", "ALL-UNNAMED", "--patch-module", "a=b.jar", "-server"], {"server": True}),
     ],
 )
 def test_an_option_is_read_and_the_last_one_holds(options: list[str], found: dict[str, Plain]) -> None:

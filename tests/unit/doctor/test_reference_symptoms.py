@@ -50,7 +50,7 @@ def test_a_cause_names_the_part_that_measured_its_setting_and_no_other(study: Co
 def test_dropped_records_are_seen_though_they_fail_their_repetition(study: Compare):
     dropped = repetition_of(study, "acks", outcome="failed", quantities={**WAITED, "buffer_exhausted_records": 12.0})
     (full,) = symptom_texts(study, [dropped])
-    assert [cause.text for cause in full.causes] == ["Records dropped after max.block.ms: 12: raise max.block.ms."]
+    assert [cause.text for cause in full.causes] == ["12 records were dropped after max.block.ms: raise max.block.ms."]
 
 
 def test_repetitions_that_do_not_count_or_are_of_other_levels_show_nothing(study: Compare):

@@ -277,6 +277,8 @@ def test_no_measurement_has_more_than_two_causes_or_a_setting_to_raise_and_to_lo
         }
         said |= advised(measured, {"fetch.min.bytes": fetch_min, "consumers": members})
     assert said.keys() == set(get_args(CauseCode))  # every cause is found somewhere, and can be said
+    # A setting's name must not get a sentence's capital.
+    assert all("." not in each.split()[0] and each.count(":") == 1 for each in said.values()), said
 
 
 def advised(measured: Mapping[str, Sequence[float | str | None]], settings: Mapping[str, str | int]) -> dict[str, str]:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import shlex
+import socket
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from supervisor.options import ServerOptions
 
+from kafka_pareto.errors import BadInputError
 from kafka_pareto_embedded.bootstrap.ports import Ports
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.lifecycle import lifecycle
@@ -49,6 +53,25 @@ def test_a_missing_line_in_the_file_of_secrets_is_named(tmp_path: Path) -> None:
         read_credentials(file)
 
 
+def test_a_file_of_secrets_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StackError, match=r"secrets\.env: cannot be read: No such file or directory; restore the"):
+        read_credentials(tmp_path / "secrets.env")
+
+
+@pytest.mark.parametrize("database", ["airflow/airflow.db", "mlflow/mlflow.db"])
+def test_lost_secrets_of_a_stack_with_data_are_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: str
+) -> None:
+    for name in (".kafka-pareto-state", database):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.setenv("KAFKA_PARETO_STATE", str(tmp_path))
+    monkeypatch.setattr(lifecycle, "start_problems", lambda *_: [])
+    with pytest.raises(BadInputError, match=r"secrets\.env: is missing, but the folder has a stack's data; restore"):
+        lifecycle.up(lambda _: None)
+    assert not (tmp_path / "secrets.env").exists()
+
+
 def _stack(folder: Path, **ports: int) -> Stack:
     stack = Stack(folder, Ports()._replace(**ports))
     write_credentials(stack.secrets_file, Credentials())
@@ -76,6 +99,99 @@ def test_only_airflow_gets_the_notification_recipients_and_connections(
     stack = _stack(tmp_path)
     assert notify.items() <= airflow_environment(stack).items()
     assert not notify.keys() & base_environment(stack).keys()
+
+
+def test_every_process_finds_folders_named_relative_to_the_commands_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("STUDIES", "CLIENT_JARS"):
+        monkeypatch.setenv(f"KAFKA_PARETO_{name}", "mine")
+    stack = _stack(tmp_path)
+    assert airflow_environment(stack)["KAFKA_PARETO_STUDIES"] == str(tmp_path / "mine")
+    for name in ("STUDIES", "CLIENT_JARS"):
+        assert stack.step_environment()[f"KAFKA_PARETO_{name}"] == str(tmp_path / "mine")
+
+
+def test_the_environments_other_store_is_not_the_stacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"STORE_FOLDER": str(tmp_path / "store"), "S3_REGION": "eu-central-1"}.items():
+        monkeypatch.setenv(f"KAFKA_PARETO_{name}", value)
+    environment = _stack(tmp_path).step_environment()
+    assert "KAFKA_PARETO_STORE_FOLDER" not in environment
+    assert environment["KAFKA_PARETO_S3_REGION"] == "us-east-1"
+
+
+@pytest.fixture
+def silent_manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
+    """A started stack whose process manager accepts connections but never answers."""
+    # A short path: pytest's own may be too long for a socket.
+    with TemporaryDirectory(prefix="kp-") as folder, socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"{folder}/supervisor.sock")
+        listener.listen()
+        monkeypatch.setenv("KAFKA_PARETO_STATE", folder)
+        monkeypatch.setattr("kafka_pareto_embedded.lifecycle.supervision._CALL_TIMEOUT_S", 0.01)
+        stack = _stack(Path(folder))
+        stack.record_ports()
+        (stack.state / ".kafka-pareto-state").touch()
+        yield stack
+
+
+@pytest.mark.parametrize(
+    ("started_with", "asked", "refused"),
+    [
+        ({"STUDIES": "/a"}, {"STUDIES": "/b"}, r"KAFKA_PARETO_STUDIES=/b: the stack is running with /a; first stop it"),
+        ({"STUDIES": "/a"}, {}, r"KAFKA_PARETO_STUDIES=/.*/include/studies: the stack is running with /a; first stop"),
+        ({}, {"NOTIFY": "log,slack:us"}, "KAFKA_PARETO_NOTIFY=log,slack:us: the stack is running with log; first stop"),
+        ({"NOTIFY": "slack:us"}, {}, ""),
+        ({"STUDIES": "/a", "NOTIFY": "slack:us"}, {"STUDIES": "/a", "NOTIFY": "slack:us"}, ""),
+        (None, {"STUDIES": "/b", "NOTIFY": "slack:us"}, ""),  # started by an earlier version
+    ],
+)
+def test_studies_and_receivers_other_than_those_of_the_running_stack_are_refused(
+    silent_manager: Stack,
+    monkeypatch: pytest.MonkeyPatch,
+    started_with: dict[str, str] | None,
+    asked: dict[str, str],
+    refused: str,
+) -> None:
+    def choose(values: dict[str, str]) -> None:
+        for name in ("STUDIES", "NOTIFY"):
+            monkeypatch.delenv(f"KAFKA_PARETO_{name}", raising=False)
+        for name, value in values.items():
+            monkeypatch.setenv(f"KAFKA_PARETO_{name}", value)
+
+    if started_with is not None:
+        choose(started_with)
+        silent_manager.record_settings()
+    choose(asked)
+    with pytest.raises((BadInputError, StackError), match=refused or "the process manager .* did not answer"):
+        lifecycle.up(lambda _: None)
+
+
+@pytest.mark.parametrize("has_ports", [True, False])
+def test_a_process_manager_that_hangs_is_named_with_the_way_to_end_it(silent_manager: Stack, has_ports: bool) -> None:
+    (silent_manager.state / "supervisord.pid").write_text("4711\n")
+    if not has_ports:
+        (silent_manager.state / "ports.json").write_text("{")
+    said: list[str] = []
+    with pytest.raises(StackError, match=r"end process 4711 with `kill -9 4711`, then run `make down`, which ends the"):
+        lifecycle.down(said.append)
+    assert said[-1] == "Stopping the stack …"
+    assert any("ports.json: cannot be read" in line for line in said) != has_ports
+
+
+def test_a_lock_that_cannot_be_opened_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".lock").mkdir()
+    monkeypatch.setenv("KAFKA_PARETO_STATE", str(tmp_path))
+    with pytest.raises(StackError, match=rf"^{tmp_path}/\.lock: Is a directory; fix this, then run the same command"):
+        lifecycle.down(lambda _: None)
+
+
+def test_copies_that_cannot_be_removed_are_reported(tmp_path: Path) -> None:
+    (tmp_path / "client-configs" / ".lock").mkdir(parents=True)
+    said: list[str] = []
+    lifecycle.sweep_credentials(Stack(tmp_path, Ports()), said.append)
+    assert said[0].startswith(f"Copies of client.properties remain in {tmp_path}/client-configs until the next")
 
 
 def test_a_process_manager_that_does_not_come_up_in_time_is_one_message_with_its_log(

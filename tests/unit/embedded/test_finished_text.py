@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,8 +17,12 @@ from kafka_pareto.study.compare import compare_study
 from kafka_pareto.study.parts import Table
 from kafka_pareto.study.retune import Retune
 from kafka_pareto.study.study_file import dump_study, load_study
+from kafka_pareto_embedded.airflow_api.answers import TaskRun
 from kafka_pareto_embedded.bootstrap.ports import Ports
+from kafka_pareto_embedded.errors import StackError
+from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns
 from kafka_pareto_embedded.runs.finished_text import finished_text, one_factor_command
+from kafka_pareto_embedded.runs.run import run_campaign
 from kafka_pareto_embedded.stack.credentials import Credentials, write_credentials
 from kafka_pareto_embedded.stack.stack import Stack
 from kafka_pareto_embedded.terminal.as_typed import PREFIX
@@ -118,6 +124,35 @@ def test_the_first_screen_has_a_line_for_each_record_size_in_80_columns(store: F
     assert answer.splitlines() == FIRST_SCREEN
     assert max(map(len, FIRST_SCREEN)) <= 80
     assert len(said.splitlines()) <= 25
+
+
+class EndedRuns(AirflowRuns):
+    """A run of the campaign that has succeeded."""
+
+    def __init__(self) -> None:
+        pass
+
+    def studies(self) -> list[str]:
+        return [KEYS.study]
+
+    def active(self) -> list[tuple[str, dict[str, Any]]]:
+        return [("r", {"study": KEYS.study, "campaign": KEYS.campaign})]
+
+    def address(self, run_id: str) -> str:
+        return f"http://airflow/{run_id}"
+
+    def state(self, run_id: str) -> str:  # noqa: ARG002
+        return "success"
+
+    def tasks(self, run_id: str) -> list[TaskRun]:  # noqa: ARG002
+        return []
+
+
+def test_a_report_that_cannot_be_written_does_not_look_like_a_failed_campaign(store: FolderStore, stack: Stack) -> None:
+    stack.reports.touch()  # not a folder
+    message = f"{stack.reports}/paper/c: Not a directory; the campaign succeeded: fix this, then print its result with "
+    with pytest.raises(StackError, match=re.escape(f"{message}make run STUDY=paper CAMPAIGN=c")):
+        run_campaign(stack, EndedRuns(), store, {"study": KEYS.study, "campaign": KEYS.campaign})
 
 
 def test_commands_to_try_are_named_as_the_user_types_them(

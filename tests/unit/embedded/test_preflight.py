@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from kafka_pareto_embedded.bootstrap.ports import VARIABLES
 from kafka_pareto_embedded.bootstrap.preflight import (
     BROWSERS,
     Problem,
+    data_gib_of_run,
     find_browser,
     log_pipeline_problems,
     needed_disk_gib,
@@ -164,36 +166,50 @@ def test_maven_is_not_asked_for_once_kafka_is_installed(machine: Path) -> None:
     assert _problems(machine) == []
 
 
+def _install(machine: Path) -> Path:
+    _tool(machine, "minio", "")
+    for part in ("kafka", "python"):
+        _installed(machine, part)
+    return machine.parent / "tools"
+
+
 @pytest.mark.parametrize(
-    ("is_installed", "runs", "study", "needed_gib"),
-    [
-        (False, True, "", 11),  # README says so
-        (False, True, "quick", 11),
-        (True, True, "", 9),
-        (False, True, "ingest_quick", 7),
-        (True, True, "ingest_quick", 4),
-        (False, False, "", 7),
-        (True, False, "", 4),
-    ],
+    ("study", "kafka", "tools_gib", "data_gib"),
+    [("", "", 11, 9), ("quick", "", 11, 9), ("quick", "host:9092", 7, 4), ("ingest_quick", "", 7, 4)],  # 11: README
 )
-def test_the_disk_must_fit_the_installation_and_the_data_of_quick(
-    machine: Path, is_installed: bool, runs: bool, study: str, needed_gib: int
+def test_the_disk_of_a_run_must_fit_the_installation_and_the_data(
+    machine: Path, study: str, kafka: str, tools_gib: int, data_gib: int
 ) -> None:
-    tools = machine.parent / "tools"
-    if is_installed:
-        _tool(machine, "minio", "")
-        _installed(machine, "kafka")
-    asked = {"KAFKA_PARETO_OPTION_STUDY": study}
-    assert needed_disk_gib(tools, asked, runs) == needed_gib
-    elsewhere = needed_disk_gib(tools, {**asked, "KAFKA_PARETO_OPTION_KAFKA": "host:9092"}, runs)
-    assert elsewhere == (4 if is_installed else 7)
+    tools, state = machine.parent / "tools", machine.parent / "state"
+    data = data_gib_of_run({"KAFKA_PARETO_OPTION_STUDY": study, "KAFKA_PARETO_OPTION_KAFKA": kafka})
+    assert needed_disk_gib(tools, state, data) == {machine.parent: tools_gib}
+    assert list(needed_disk_gib(_install(machine), state, data).values()) == [data_gib]
 
 
-def test_too_small_a_disk_is_reported_in_gib(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_pareto_embedded.bootstrap.preflight.OTHER_GIB", 10**6)
-    [problem] = _problems(machine)
+def test_a_command_without_data_needs_space_only_for_missing_tools(machine: Path) -> None:
+    tools, state = machine.parent / "tools", machine.parent / "state"
+    assert list(needed_disk_gib(tools, state, 0).values()) == [3]
+    assert list(needed_disk_gib(_install(machine), state, 0).values()) == [0]
+
+
+def test_data_are_written_to_the_disk_of_the_state_folder(machine: Path) -> None:
+    elsewhere = Path("/proc/state")  # always another disk
+    needed = needed_disk_gib(machine.parent / "tools", elsewhere, 4)
+    assert needed == {machine.parent: 3, Path("/proc"): 4}
+
+
+def test_too_small_a_disk_is_reported_in_gib(machine: Path, tmp_path: Path) -> None:
+    [problem] = setup_problems(_install(machine), {"KAFKA_PARETO_STATE": str(tmp_path / "state")}, 10**6)
     assert "GiB free under" in problem.text
-    assert "1000003 GiB needed: free some space" in problem.text
+    assert "1000000 GiB needed: free some space" in problem.text
+
+
+@pytest.mark.parametrize(
+    ("target", "is_checked"), [("ingest", True), ("up", True), ("backup", False), ("remove-topics", False)]
+)
+def test_only_targets_that_write_data_check_the_space_for_it(target: str, is_checked: bool) -> None:
+    checks = re.findall(r"bootstrap\.preflight( --start| --ingest)", _make(target))
+    assert bool(checks) == is_checked
 
 
 def test_java_home_goes_before_the_path(machine: Path, tmp_path: Path) -> None:

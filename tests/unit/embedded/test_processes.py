@@ -13,11 +13,15 @@ from pathlib import Path
 import psutil
 import pytest
 
+from kafka_pareto_embedded.bootstrap.ports import Ports
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.lifecycle import lifecycle
 from kafka_pareto_embedded.lifecycle.waiting import holds_within
 from kafka_pareto_embedded.programs import mlflow_server
+from kafka_pareto_embedded.programs.preparation import migrate_database
 from kafka_pareto_embedded.programs.programs import tied_to_parent
+from kafka_pareto_embedded.stack.credentials import Credentials, write_credentials
+from kafka_pareto_embedded.stack.stack import Stack
 from tests.processes import command_lines
 
 pytestmark = [pytest.mark.fast, pytest.mark.slow]
@@ -132,6 +136,24 @@ def test_a_process_that_has_ended_meanwhile_does_not_keep_the_tracking_server_fr
     mlflow_server.main()
 
     assert became[0][1:3] == ["-m", "mlflow"]
+
+
+def test_a_migration_of_airflows_database_ends_with_the_command_that_began_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("airflow", "logs"):
+        (tmp_path / name).mkdir()
+    stack = Stack(tmp_path, Ports())
+    write_credentials(stack.secrets_file, Credentials())
+    ran: list[list[str]] = []
+
+    def run(argv: list[str], **_: object) -> subprocess.CompletedProcess[bytes]:
+        ran.append(argv)
+        return subprocess.CompletedProcess(argv, 0)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    migrate_database(stack)
+    assert ran == [tied_to_parent([sys.executable, "-m", "airflow", "db", "migrate"])]
 
 
 def test_without_setpriv_no_program_is_started(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.rollout.messages import moved_text
-from kafka_pareto.rollout.versions import ActiveSettings, add_version, write_files
+from kafka_pareto.rollout.versions import ActiveSettings, add_version, way_back, write_files
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.requests import ActiveRequest, RollBackRequest, VerifyRequest
@@ -168,10 +168,32 @@ def test_active_settings_of_librdkafka_are_verified_by_what_batches_show(stack: 
         {**unset, "compression.type": "zstd", "linger.ms": 5},
         {**unset, "enable.idempotence": True, "linger.ms": 50},
         why_unpredicted="the prediction assumes the default of batch.num.messages",
+        client="librdkafka",
     )
     activate(FolderStore(stack.folder), "ingest", "1m", driver="ingestion")
     with pytest.raises(BadInputError, match="study ingest has driver ingestion, expected producer or librdkafka"):
         rollout_of(request.model_copy(update={"active": "ingest"}), settings)
+
+
+def test_producers_that_have_not_restarted_use_the_last_other_settings(stack: FolderStack) -> None:
+    store, request = FolderStore(stack.folder), VerifyRequest(topic="orders", active="steady")
+    baseline, first, second = {"linger.ms": 5}, {"linger.ms": 20}, {"linger.ms": 50}
+
+    def settings_of_the_rollout() -> tuple[object, object]:
+        found = rollout_of(request, stack.settings())
+        return found.expected, found.previous
+
+    kept = [activate(store, "steady", "8192", properties=first)]
+    assert settings_of_the_rollout() == (first, baseline)
+    after_it = {"version": 2, "previous_version": 1, "properties": second, "previous_properties": first}
+    kept.append(activate(store, "steady", "8192", **after_it))
+    assert settings_of_the_rollout() == (second, first)
+    kept.append(way_back(kept, by="ann", reason="", request=""))
+    add_version(store, kept[-1])
+    assert kept[-1].previous_properties == baseline
+    assert settings_of_the_rollout() == (first, second)
+    activate(store, "steady", "8192", version=4, cluster="berlin", properties=second)
+    assert settings_of_the_rollout() == (second, baseline), "the other versions are of another cluster"
 
 
 def test_a_file_of_librdkafka_has_its_defaults(stack: FolderStack) -> None:
@@ -194,6 +216,10 @@ def test_settings_that_both_clients_know_are_those_of_the_named_one(stack: Folde
     assert rollout_of(request, stack.settings()).expected == stated  # with Java's defaults
     named = rollout_of(request.model_copy(update={"client": "librdkafka"}), stack.settings())
     assert named.expected == {**stated, "batch.size": 1_000_000, "enable.idempotence": False}
+    file.write_text("delivery.timeout.ms=5000\n")
+    with pytest.raises(BadInputError, match="otherwise Kafka's producer does not start"):
+        rollout_of(request, stack.settings())
+    assert rollout_of(request.model_copy(update={"client": "librdkafka"}), stack.settings()).client == "librdkafka"
     only_librdkafkas = stack.folder.parent / "native.conf"
     only_librdkafkas.write_text("queue.buffering.max.ms=20\n")
     with pytest.raises(BadInputError, match=r"--settings: .*native\.conf: has names that only librdkafka knows; omit"):

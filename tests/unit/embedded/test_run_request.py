@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 
+from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.client_properties import parse_properties
 from kafka_pareto.settings import Settings
+from kafka_pareto.steps.begin import asked_for
+from kafka_pareto.steps.freezing import is_frozen
 from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.options import DesignOptions
 from kafka_pareto.study.overrides import read_baseline, with_overrides
 from kafka_pareto.study.requests import RunRequest
 from kafka_pareto.study.sections import ForeignCluster
@@ -105,6 +109,23 @@ def test_an_interrupted_campaign_of_paper_resumes_with_its_original_study(
         baseline=None if baseline is None else read_baseline(baseline, "baseline").used,
     )
     assert again == started
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in STUDIES.glob("*.yaml")))
+def test_every_shipped_study_resumes(store: FolderStore, settings: Settings, name: str) -> None:
+    study = load_study(STUDIES / f"{name}.yaml")
+    store.put(f"{name}/c/study.yaml", dump_study(study).encode())
+    parameters = dag_parameters(RunRequest(study=name, campaign="c"), store, settings)
+    options = DesignOptions(**{key: value for key, value in parameters.items() if key not in ("study", "campaign")})
+    assert is_frozen(store, CampaignKeys(name, "c"), asked_for(study, options, settings), None)
+
+
+def test_a_campaign_on_a_named_cluster_resumes(store: FolderStore, settings: Settings) -> None:
+    study = paper_study().model_copy(update={"cluster": ForeignCluster(name="orders", **CLUSTER)})
+    store.put("paper/c/study.yaml", dump_study(study).encode())
+    parameters = dag_parameters(RunRequest(study="paper", campaign="c"), store, settings)
+    options = DesignOptions(**{key: value for key, value in parameters.items() if key not in ("study", "campaign")})
+    assert is_frozen(store, CampaignKeys("paper", "c"), asked_for(study, options, settings), None)
 
 
 def test_of_a_baselines_file_only_the_tunable_properties_travel(

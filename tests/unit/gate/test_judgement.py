@@ -42,7 +42,7 @@ def test_a_bound_in_units_is_compared_with_the_candidates_own_geometric_mean() -
     assert p95.value == pytest.approx(100, rel=0.01)
 
 
-def test_a_cv_is_compared_with_the_references() -> None:
+def test_a_cv_is_compared_with_the_references_once_all_blocks_are_measured() -> None:
     study = study_with("latency_cv < 3 * reference")
     (alike,) = judge(study, CASE, measured(study, blocks=30)).conditions
     assert alike.value == pytest.approx(1, rel=0.6)
@@ -54,6 +54,10 @@ def test_a_cv_is_compared_with_the_references() -> None:
         for each in measured(study, blocks=30)
     ]
     assert judge(study, CASE, spread_out).verdict == "broken"
+    before_the_last = judge(study, CASE, [each for each in spread_out if each.block < 29])
+    assert (before_the_last.verdict, before_the_last.may_be_decided) == ("undecided", True)
+    assert before_the_last.conditions[0].low is not None
+    assert before_the_last.conditions[0].low > 3
 
 
 def test_lost_records_break_a_gate_at_any_speed() -> None:
@@ -66,10 +70,25 @@ def test_more_failures_break_a_gate_once_chance_is_ruled_out() -> None:
     some = judge(STUDY, CASE, measured(STUDY, spread=0.003, outcomes=["failed"] * 5))
     assert [each.verdict for each in some.conditions] == ["holds", "holds"]
     assert (some.verdict, some.harm) == ("undecided", [])
-    assert some.doubts == ["5 repetitions failed, versus 0 of the reference"]
+    assert some.doubts == ["5 repetitions failed or disrupted the cluster, versus 0 of the reference"]
     all_failed = judge(STUDY, CASE, measured(STUDY, outcomes=["failed"] * 10))
     assert all_failed.verdict == "broken"
-    assert all_failed.harm == ["10 repetitions failed, versus 0 of the reference"]
+    assert all_failed.harm == ["10 repetitions failed or disrupted the cluster, versus 0 of the reference"]
+
+
+def test_disruptions_of_the_cluster_count_as_failures_do() -> None:
+    equal = measured(STUDY, spread=0.003)
+    assert judge(STUDY, CASE, equal).verdict == "holds"
+    candidate = [each for each in equal if each.configuration_id != STUDY.baseline_id()]
+    rejected = [each.with_values({"upsets": 1}) for each in candidate]
+    once = judge(STUDY, CASE, equal, rejected[:1])
+    assert (once.verdict, once.harm) == ("undecided", [])
+    assert once.doubts == ["1 repetition failed or disrupted the cluster, versus 0 of the reference"]
+    assert judge(STUDY, CASE, equal, rejected * 2).verdict == "broken"
+    repeated = [each.with_values({"attempts": 3, "upsets": 2}) if each in candidate else each for each in equal]
+    assert judge(STUDY, CASE, repeated).harm == [
+        "20 repetitions failed or disrupted the cluster, versus 0 of the reference"
+    ]
 
 
 def test_one_block_decides_nothing_and_is_followed_by_more() -> None:

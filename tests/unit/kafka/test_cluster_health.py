@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.errors import ClusterError
+from kafka_pareto.errors import BadInputError, ClusterError
 from kafka_pareto.kafka.cluster import Cluster, PartitionHealth, TopicHealth
 from kafka_pareto.settings import load_settings
 
@@ -38,7 +38,7 @@ def test_an_unhealthy_topic_is_described_by_its_partitions_faults(
 def test_a_missing_java_is_named_with_a_fix(tmp_path: Path) -> None:
     settings = load_settings().model_copy(update={"java": str(tmp_path / "no-java")})
 
-    with pytest.raises(ClusterError, match=r"no-java.*Java 17"), Cluster("127.0.0.1:1", None, settings):
+    with pytest.raises(BadInputError, match=r"no-java.*Java 17"), Cluster("127.0.0.1:1", None, settings):
         pass
 
 

@@ -199,7 +199,7 @@ def test_settings_no_load_generator_supports_are_refused_if_they_would_be_measur
         ),
         (
             "isolation.level=read_committed",
-            ["the topic for isolation.level=read_committed has no transactions"],
+            ["isolation.level=read_committed: the measured topic contains no transactions"],
         ),
         (
             "fetch.wait.max.ms=1",

@@ -8,7 +8,7 @@ from kafka_pareto.drivers.producer.client_files import librdkafka_properties, sp
 from kafka_pareto.kafka.known_properties import INT_MAX, PropertyValue
 from kafka_pareto.kafka.properties_file import properties_lines
 from kafka_pareto.kafka.settings_forms import decoded
-from kafka_pareto.kafka.user_settings import read_producer_file
+from kafka_pareto.kafka.user_settings import read_client_file, read_producer_file
 
 pytestmark = pytest.mark.fast
 
@@ -127,8 +127,29 @@ def test_librdkafkas_zeros_are_javas_numbers_for_without_limit():
         "send.buffer.bytes": -1,
         "linger.ms": 0,
     }
-    with pytest.raises(ValueError, match=r"message.timeout.ms=5000 must be at least linger.ms \+ request.timeout.ms"):
-        read_producer_file("message.timeout.ms=5000\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "used", "rule"),
+    [
+        (
+            "message.timeout.ms=5000\n",
+            {"delivery.timeout.ms": 5000},
+            r"message.timeout.ms=5000 must be at least linger.ms \+ request.timeout.ms",
+        ),
+        (
+            "compression.codec=gzip\ncompression.level=0\n",
+            {"compression.type": "gzip"},
+            r"compression\.level: compression\.gzip\.level: 0 must be -1",
+        ),
+    ],
+)
+def test_a_file_of_librdkafka_follows_javas_rules_only_where_javas_client_is_measured(
+    text: str, used: dict[str, PropertyValue], rule: str
+):
+    assert read_client_file(text, "producer", is_measured=False).used == used
+    with pytest.raises(ValueError, match=rule):
+        read_producer_file(text)
 
 
 @pytest.mark.parametrize(

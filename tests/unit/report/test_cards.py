@@ -393,7 +393,7 @@ def test_the_exemption_from_limits_and_forbidden_regions_is_reported():
 def test_the_summary_names_the_record_sizes_whose_limits_nothing_keeps_and_the_steadiness_that_was_gained():
     decision = recorded_decision("all")
     missed = decision.model_copy(update={"verdict": "keep_limits_missed"})
-    assert "No eligible configuration meets the study's limits for 1 record size." in " ".join(
+    assert "The study's limits are not met for 1 record size; see the cards." in " ".join(
         summary_sentences([missed], PRODUCER)
     )
     better = {"resolution": "better", "change_fraction": -0.5}
@@ -449,14 +449,22 @@ def test_the_summary_lists_regressions_and_unknowns():
 
 
 @pytest.mark.parametrize(
-    ("verdict", "found"),
+    ("changes", "found"),
     [
-        ("keep_lost_records", "For 1 record size the pick lost or duplicated records."),
-        ("keep_failed_more", "For 1 record size the pick failed more often."),
-        ("keep_not_enough_evidence", "the study requires 10 fresh blocks and has 10."),
+        ({"verdict": "keep_lost_records"}, "For 1 record size the pick lost or duplicated records."),
+        ({"verdict": "keep_failed_more"}, "For 1 record size the pick failed more often."),
+        (
+            {"verdict": "keep_not_enough_evidence", "blocks_used": 4},
+            "Not enough evidence for 1 of 1 record size: the study requires 10 fresh blocks and has 4.",
+        ),
+        (
+            {"verdict": "keep_not_enough_evidence"},
+            "Not enough evidence for 1 of 1 record size: too few blocks for an interval.",
+        ),
+        ({"verdict": "ask_a_person"}, "improve an objective but need approval; see the cards for the reason."),
     ],
 )
-def test_the_summary_says_why_nothing_changes(verdict: str, found: str):
-    kept = recorded_decision("all").model_copy(update={"verdict": verdict})
+def test_the_summary_says_why_nothing_changes(changes: dict[str, object], found: str):
+    kept = recorded_decision("all").model_copy(update=changes)
     assert found in summary_of(kept)
     assert summary_of(kept).startswith("Keep the baseline: ")

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from kafka_pareto.analysis.drift import Ratio, change_between
 from kafka_pareto.campaign.keys import CheckKeys, InForceKeys
 from kafka_pareto.campaign.records import Sizing
-from kafka_pareto.drift.check_records import read_checks
+from kafka_pareto.drift.check_records import CheckPlan, read_checks
+from kafka_pareto.drift.messages import drift_reason
 from kafka_pareto.drivers.common.load_tool import LoadRequest
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.errors import BadInputError, PlanError
@@ -16,6 +18,7 @@ from kafka_pareto.steps import check_compare, check_measure
 from kafka_pareto.storage.folder_store import FolderStore
 from tests.fakes import FakeCluster, FakeLoadTool, fake_testbed
 from tests.unit.checking import (
+    WINNER,
     WINNER_ID,
     activate,
     begin,
@@ -28,7 +31,7 @@ from tests.unit.checking import (
     study_of,
     tuned,
 )
-from tests.unit.measuring import CASE
+from tests.unit.measuring import CASE, LIMITS
 
 pytestmark = pytest.mark.fast
 
@@ -146,10 +149,64 @@ def test_lost_records_are_drift_whatever_the_speed(tmp_path: Path):
     assert not any(change.drifted for change in found.changes)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("cases", "expected"), [(1, "drifted"), (2, "unchanged")])
+def test_disruptions_are_drift_at_the_level_that_the_measured_cases_share(tmp_path: Path, cases: int, expected: str):
+    activate(confirmed(tmp_path))
+    begin(tmp_path, "k1")
+    begun = opened(tmp_path, "k1")
+    with fake_testbed(begun, CASE) as testbed:
+        tool, cluster = testbed.load_tool, testbed.cluster
+        assert isinstance(tool, FakeLoadTool)
+        assert isinstance(cluster, FakeCluster)
+
+        def move_a_leader_at_the_winners_first_attempts(request: LoadRequest) -> None:
+            attempts = sum(each.properties["batch.size"] == WINNER["batch.size"] for each in tool.requests)
+            if request.properties["batch.size"] == WINNER["batch.size"] and attempts % 2:
+                cluster.leaders = [*cluster.leaders[1:], cluster.leaders[0]]
+
+        tool.before_run = move_a_leader_at_the_winners_first_attempts
+        check_measure.run(begun, CASE, ProducerRunner(begun, CASE, testbed, LIMITS))
+    (plan,) = begun.read_record(begun.keys.plan(), CheckPlan).cases
+    assert plan.settings is not None
+    other = {"case": "65636", "settings": plan.settings.model_copy(update={"case": "65636"})}
+    begun.write_record(begun.keys.plan(), CheckPlan(cases=[plan, plan.model_copy(update=other)][:cases]))
+    found = outcome(tmp_path, "k1")
+    assert found.outcome == expected  # Fisher's p-value is 0.0498
+    told = ["6 repetitions failed or disrupted the cluster, versus 0 for the baseline"]
+    assert found.reasons == (told if expected == "drifted" else [])
+
+
+def test_a_change_without_spread_is_reported_as_not_tested():
+    still = Ratio(ratio=1.0, low=None, high=None, blocks=5, log_ratio=0.0, log_deviation=0.0)
+    change = change_between("throughput_mib_s", still, still, 0.1)
+    assert drift_reason(change).endswith(", not tested")
+
+
+def activate_baseline(tmp_path: Path) -> None:
+    study = study_of()
+    baseline = study.baseline_configuration()
+    properties = study.properties(baseline)
+    activate(confirmed(tmp_path), is_baseline=True, configuration=dict(baseline), properties=properties)
+
+
 def test_an_active_baseline_has_nothing_to_be_compared_with(tmp_path: Path):
-    activate(confirmed(tmp_path), is_baseline=True)
+    activate_baseline(tmp_path)
     assert begin(tmp_path, "k1") == []
     assert outcome(tmp_path, "k1").outcome == "baseline_in_force"
+
+
+def test_active_settings_that_became_the_studys_baseline_are_not_compared_with_themselves(tmp_path: Path):
+    settings = activate(confirmed(tmp_path))
+    adopted = study_of(baseline=settings.properties)
+    assert begin(tmp_path, "k1", adopted) == []
+    assert outcome(tmp_path, "k1").outcome == "baseline_in_force"
+
+
+def test_a_baseline_that_is_no_longer_the_studys_is_tuned_again(tmp_path: Path):
+    activate_baseline(tmp_path)
+    assert begin(tmp_path, "k1", study_of(baseline={"acks": "all", "linger.ms": 50})) == []
+    assert outcome(tmp_path, "k1").outcome == "not_comparable"
 
 
 def test_another_kafka_is_tuned_again_without_measuring_and_once_only(tmp_path: Path):
@@ -234,7 +291,7 @@ def test_a_stored_decision_is_not_made_again(tmp_path: Path):
 
 
 def test_a_record_size_that_is_not_measured_cannot_be(tmp_path: Path):
-    activate(confirmed(tmp_path), is_baseline=True)
+    activate_baseline(tmp_path)
     begin(tmp_path, "k1")
     with pytest.raises(BadInputError, match="does not measure this case"):
         measure(tmp_path, "k1")

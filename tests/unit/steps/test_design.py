@@ -12,6 +12,7 @@ from kafka_pareto.drivers.common.systems import ClusterSystem
 from kafka_pareto.errors import BadInputError, ConsentError, PlanError
 from kafka_pareto.steps import design
 from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.retention import Retention
 from kafka_pareto.study.retune import Retune
 from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study_file import load_study, parse_study, read_corpus
@@ -74,11 +75,12 @@ def test_a_study_that_names_no_file_has_no_text(tmp_path: Path):
     assert CampaignKeys(study.name, "c1").payload() not in store.keys("")
 
 
-def test_a_campaign_resumes_whatever_its_study_now_says_about_checks(tmp_path: Path):
-    store, scheduled = FolderStore(tmp_path), STUDY.model_copy(update={"retune": Retune(schedule="@daily")})
+def test_a_campaign_resumes_whatever_its_study_now_says_about_checks_and_retention(tmp_path: Path):
+    store = FolderStore(tmp_path)
+    later = STUDY.model_copy(update={"retune": Retune(schedule="@daily"), "retention": Retention(days=30)})
     design.run(store, STUDY, "c1", ClusterSystem(FakeCluster()), "one text")
 
-    assert design.run(store, scheduled, "c1", ClusterSystem(FakeCluster()), "one text").campaign == "c1"
+    assert design.run(store, later, "c1", ClusterSystem(FakeCluster()), "one text").campaign == "c1"
 
 
 def test_a_campaign_resumes_only_under_the_same_values(tmp_path: Path):

@@ -45,7 +45,7 @@ def test_an_object_is_synced_with_every_folder_that_was_made_for_it(tmp_path: Pa
     store = FolderStore(tmp_path)
     store.put("study/c1/a.json", b"x")
     assert synced[:2] == [f"{tmp_path.name}: study", "study: c1"]
-    assert synced[2].startswith(".writing-")
+    assert synced[2].startswith(".writing.")
     assert synced[3:] == ["c1: a.json"]
     del synced[:]
     store.put("study/c1/b.json", b"x")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kafka_pareto.drivers.log_pipeline.tune import TuneLogPipeline
-from kafka_pareto.errors import StudyError
+from kafka_pareto.errors import BadInputError, StudyError
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.settings import load_settings
 from kafka_pareto.study.advice import Advice, configuration_advised, load_advice
@@ -63,6 +63,11 @@ def test_a_defect_names_file_key_and_value(tmp_path: Path, right: str, wrong: st
     (tmp_path / "own.yaml").write_text(GOOD.replace(right, wrong))
     with pytest.raises(StudyError, match=f"(?s){said}"):
         load_advice(tmp_path)
+
+
+def test_a_folder_of_advice_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match=r"KAFKA_PARETO_ADVICE=.*/missing: is not a folder"):
+        load_advice(tmp_path / "missing")
 
 
 def test_durability_settings_of_advice_are_ignored() -> None:

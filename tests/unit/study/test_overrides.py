@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 
 from kafka_pareto.drivers.ingestion.studies import CompareIngestion
-from kafka_pareto.errors import BadInputError
+from kafka_pareto.drivers.producer.compare import CompareProducer
+from kafka_pareto.errors import BadInputError, StudyError
 from kafka_pareto.study.factors import Configuration
-from kafka_pareto.study.overrides import cluster_with, without_impossible
+from kafka_pareto.study.overrides import cluster_with, with_overrides, without_impossible
 from kafka_pareto.study.sections import ForeignCluster
+from kafka_pareto.study.study_file import load_study
+from tests.recorded import STUDIES
 
 pytestmark = pytest.mark.fast
 
@@ -21,9 +25,9 @@ WAYS_OF_KCAT = {"name": "ways", "variants": {"ours": {}, "other": {"path": "prod
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"ceiling_mib_s": 5.1}, "--ceiling-mib-s=5.1: the study's cluster.ceiling_mib_s is 5; a campaign may lower"),
-        ({"ceiling_gib": 3}, "--ceiling-gib=3: the study's cluster.ceiling_gib is 2; a campaign may lower"),
-        ({"bootstrap_servers": "c:9092", "ceiling_gib": 3}, "--ceiling-gib=3: the study's cluster.ceiling_gib is 2"),
+        ({"ceiling_mib_s": 5.1}, "CEILING_MIB_S=5.1: the study's cluster.ceiling_mib_s is 5; a campaign may lower"),
+        ({"ceiling_gib": 3}, "CEILING_GIB=3: the study's cluster.ceiling_gib is 2; a campaign may lower"),
+        ({"bootstrap_servers": "c:9092", "ceiling_gib": 3}, "CEILING_GIB=3: the study's cluster.ceiling_gib is 2"),
         ({"ceiling_gib": -1.0}, "needs a ceiling above zero"),
     ],
 )
@@ -45,6 +49,29 @@ def test_a_studys_consent_is_for_its_own_brokers(servers: str, consent: bool) ->
     cluster = cluster_with(OF_THE_STUDY, {"bootstrap_servers": servers})
     assert cluster is not None
     assert cluster.consent is consent
+
+
+def test_a_study_whose_own_brokers_cannot_be_replaced_says_so() -> None:
+    topologies = load_study(STUDIES / "topologies_quick.yaml")
+    with pytest.raises(StudyError, match="cluster: must not be given"):
+        with_overrides(topologies, cluster=OF_THE_STUDY)
+
+
+def test_record_sizes_of_a_study_with_another_case_are_refused() -> None:
+    with pytest.raises(BadInputError, match="RECORD_SIZES: 1024: study log_pipeline_tuned has one case, "):
+        with_overrides(load_study(STUDIES / "log_pipeline_tuned.yaml"), ["1024"])
+
+
+def test_a_sample_that_no_kept_part_sends_is_left_out() -> None:
+    content = yaml.safe_load((STUDIES / "impact_quick.yaml").read_text(encoding="utf-8"))
+    content |= {"name": "sampled", "tables": [{"factor": "payload", "levels": ["text", "sample"]}]}
+    content["tables"] += [{"factor": "acks", "levels": ["all", "1"]}]
+    content |= {"variants": [], "series": [], "grid": None}
+    content["workload"] = content.get("workload", {}) | {"sample": "orders.jsonl"}
+    sampled = CompareProducer.model_validate(content)
+    assert with_overrides(sampled, ["payload"]).text_file() == "orders.jsonl"
+    assert with_overrides(sampled, ["acks"]).text_file() is None
+    assert with_overrides(sampled, table={"factor": "linger.ms", "levels": [0, 10]}).text_file() is None
 
 
 def study(**changes: Any) -> CompareIngestion:

@@ -6,12 +6,14 @@ import math
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kafka_pareto.errors import BadInputError, StudyError
 from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.kafka.properties_file import properties_lines
 from kafka_pareto.study.compare import compare_study
 from kafka_pareto.study.overrides import overrides_of, read_baseline, with_overrides
+from kafka_pareto.study.retune import Retune
 from kafka_pareto.study.study_file import dump_study, load_named_study, load_study, parse_study, read_corpus
 from kafka_pareto.study.warm_start import WarmStart, campaigns_from
 from tests.recorded import FIXTURES, STUDIES, paper_study
@@ -41,6 +43,35 @@ def test_bad_study_is_refused_with_file_key_value_and_rule(path: Path):
     assert len(refused.value.problems) == 1
     assert expected in str(refused.value)
     assert str(refused.value).startswith(f"{path}: ")
+
+
+def test_merge_keys_of_yaml_are_read() -> None:
+    text = (STUDIES / "quick.yaml").read_text(encoding="utf-8")
+    merged = text.replace("retune: {", "retune: {<<: {approval: true}, ")
+    assert parse_study(merged, "mine").retune == Retune(schedule="0 4 * * 0", blocks=5, approval=True)
+
+
+@pytest.mark.parametrize(
+    ("constraints", "is_possible"),
+    [
+        (["batch.size < linger.ms", "linger.ms < send.buffer.bytes"], True),  # though at no corner of all three
+        (["batch.size == linger.ms"], True),
+        (["batch.size > 60000"], False),
+        (["batch.size == 60000"], False),
+    ],
+)
+def test_constraints_that_no_configuration_satisfies_are_refused(constraints: list[str], is_possible: bool) -> None:
+    content = yaml.safe_load((STUDIES / "quick.yaml").read_text(encoding="utf-8"))
+    same = {"type": "integer", "low": 33_000, "high": 50_000}
+    content["factors"] = {"batch.size": same, "linger.ms": same | {"low": 34_000}, "send.buffer.bytes": same}
+    baseline = {"batch.size": 33_000, "linger.ms": 34_000, "send.buffer.bytes": 35_000}
+    content |= {"constraints": constraints, "advice": False, "baseline": baseline}
+    text = yaml.safe_dump(content)
+    if is_possible:
+        parse_study(text, "mine")
+        return
+    with pytest.raises(StudyError, match="no configuration satisfies"):
+        parse_study(text, "mine")
 
 
 def test_paper_is_the_published_study_completed_as_documented():

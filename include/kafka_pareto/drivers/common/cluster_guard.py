@@ -52,8 +52,8 @@ class ClusterGuard:
         """Count the load toward the ceiling of a foreign cluster.
 
         Raises:
-            PlanError: If the campaign would exceed it, pilots and repeated attempts included. An
-                unstored last load of a killed task is not counted.
+            PlanError: If the campaign would exceed it, pilots and repeated attempts included. The loads of an
+                unfinished sizing, and an unstored last load of a killed task, are not counted.
         """
         self.count(load_bytes)
         if self._foreign is not None and self._sent_bytes > self._foreign.ceiling_gib * _GIB:

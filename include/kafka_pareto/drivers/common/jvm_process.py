@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import os
 import re
-import resource
 import select
+import signal
 import subprocess
 import tempfile
 import time
@@ -40,6 +40,10 @@ class JvmRequest(Protocol):
     @property
     def timeout_s(self) -> float:
         """Return the longest time it may take."""
+
+    @property
+    def timeout_key(self) -> str:
+        """Return the study's key that sets this time; empty if the time is fixed."""
 
     @property
     def heap_mib(self) -> int:
@@ -138,13 +142,13 @@ class LoadProcess:
     ) -> Execution:
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
             argv = tied([*java_argv(self._settings, request, main_class, self._client_jars), *options])
-            cpu_before, started = _children_cpu_s(), time.monotonic()
+            started = time.monotonic()
             process = start(argv, subprocess.DEVNULL, output.fileno(), errors)
-            ended = _wait(process, request.timeout_s, watch)
-            wall_s, cpu_s = time.monotonic() - started, _children_cpu_s() - cpu_before
+            ended, cpu_s = _wait(process, request.timeout_s, watch)
+            wall_s = time.monotonic() - started
             complaint = complaint_in(errors, 0, secrets)
             if not ended:
-                raise timed_out(request.timeout_s, complaint)
+                raise timed_out(request, complaint)
             require_success(process.returncode, complaint)
             output.seek(0)
             return Execution(output.read().decode(errors="replace"), complaint, wall_s, cpu_s)
@@ -224,12 +228,11 @@ def require_success(exit_code: int, complaint: str) -> None:
         raise LoadToolError(f"the load generator failed with exit code {exit_code}: {complaint}")
 
 
-def timed_out(timeout_s: float, complaint: str) -> LoadToolError:
+def timed_out(request: JvmRequest, complaint: str) -> LoadToolError:
     """Return the error of a load that was stopped at its timeout, with the tool's output, if any."""
+    key = f" ({request.timeout_key})" if request.timeout_key else ""
     said = f"; its output: {complaint}" if complaint else ""
-    return LoadToolError(
-        f"the load generator did not finish within {timeout_s:g} s (protocol.timeout_s) and was stopped{said}"
-    )
+    return LoadToolError(f"the load generator did not finish within {request.timeout_s:g} s{key} and was stopped{said}")
 
 
 def wait_until_readable(descriptor: int, deadline: float, watch: Callable[[], None] | None) -> bool:
@@ -250,15 +253,21 @@ def wait_until_readable(descriptor: int, deadline: float, watch: Callable[[], No
             watch()
 
 
-def _wait(process: subprocess.Popen[bytes], timeout_s: float, watch: Callable[[], None] | None) -> bool:
-    """Return whether the process ended in time. Poll its file descriptor, since `Popen.wait` sleeps up to 50 ms."""
+def _wait(process: subprocess.Popen[bytes], timeout_s: float, watch: Callable[[], None] | None) -> tuple[bool, float]:
+    """Return whether the process ended in time, and its CPU time in seconds.
+
+    Its file descriptor is polled, since `Popen.wait` sleeps up to 50 ms. `Popen.kill` could collect the process, and
+    with it the CPU time; the growth of `RUSAGE_CHILDREN` would include a broker that ends meanwhile.
+    """
     descriptor = os.pidfd_open(process.pid)
     try:
-        return wait_until_readable(descriptor, time.monotonic() + timeout_s, watch)
+        ended = wait_until_readable(descriptor, time.monotonic() + timeout_s, watch)
     finally:
         os.close(descriptor)
-        process.kill()  # harmless if it has already ended
-        process.wait()
+        os.kill(process.pid, signal.SIGKILL)  # harmless if it has already ended
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    return ended, usage.ru_utime + usage.ru_stime
 
 
 def _looking(
@@ -274,11 +283,6 @@ def _looking(
             follow(line.removesuffix("\n"))
 
     return look
-
-
-def _children_cpu_s() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 def complaint_in(errors: BinaryIO, offset: int, secrets: list[str]) -> str:

@@ -38,7 +38,7 @@ class LoadRequest:
     or sampled records if `is_sampled`) the tool generates the values named by `made_payload`. Each of the load
     generator's `producers` has its own sending thread; they share all rates. `arrival` sets the inter-arrival times at
     a fixed rate; with synchronous `sends` each producer waits for the answer before the next record. `properties` are
-    in the names of the `client`.
+    in the names of the `client`. `timeout_key` is the study's key that sets `timeout_s`; empty if that is fixed.
     """
 
     topic: str
@@ -58,6 +58,7 @@ class LoadRequest:
     sends: Sends = "asynchronous"
     client: ProducerClient = "java"
     client_version: str = BUNDLED
+    timeout_key: str = "protocol.timeout_s"
 
     @classmethod
     def of(cls, load: ProducerLoad, **others: Any) -> Self:
@@ -295,8 +296,8 @@ class LatencyUs(ToolOutput):
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
-        ladder = [self.p50, self.p75, self.p90, self.p95, self.p99, self.p999, self.p9999, self.max]
-        if ladder != sorted(ladder):
+        percentiles = [self.p50, self.p75, self.p90, self.p95, self.p99, self.p999, self.p9999, self.max]
+        if percentiles != sorted(percentiles):
             raise ValueError("the percentiles must not decrease")
         return self
 

@@ -97,7 +97,7 @@ class ClusterSystem(System):
         if usable and min(usable) < needed_bytes:
             raise PlanError(
                 f"the campaign may need up to {needed_bytes / _GIB:.1f} GiB on a broker's disk, but one has only "
-                f"{min(usable) / _GIB:.1f} GiB free; free space, or use smaller record sizes"
+                f"{min(usable) / _GIB:.1f} GiB free; free space, or send less data per repetition"
             )
 
     @cached_property
@@ -204,13 +204,16 @@ def fingerprint_of_own(cluster: Cluster, heap_mib: int) -> Fingerprint:
 def _is_on_this_machine(host: str, docker_mark: Path) -> bool:
     """Return whether the host is this machine or, seen from a container, one on the same bridge."""
     own = [item for items in psutil.net_if_addrs().values() for item in items]
-    if host in {*(item.address for item in own), socket.gethostname(), "localhost"}:
+    addresses = {item.address for item in own}
+    if host in {*addresses, socket.gethostname(), "localhost"}:
         return True
-    if not docker_mark.exists():
-        return False
-    bridges = [ip_interface(f"{item.address}/{item.netmask}").network for item in own if item.family == socket.AF_INET]
     try:
         address = ip_address(socket.gethostbyname(host))
     except OSError:
         return False
+    if address.is_loopback or str(address) in addresses:
+        return True
+    if not docker_mark.exists():
+        return False
+    bridges = [ip_interface(f"{item.address}/{item.netmask}").network for item in own if item.family == socket.AF_INET]
     return any(address in bridge for bridge in bridges)

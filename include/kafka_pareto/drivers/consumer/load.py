@@ -56,6 +56,7 @@ class ConsumerRequest:
     read_timeout_s: float = 60.0
     poll_pause_ms: float = 0.0
     live: LiveLoad | None = None
+    timeout_key: str = "protocol.timeout_s"
 
     @property
     def client_properties(self) -> Mapping[str, Mapping[str, PropertyValue]]:

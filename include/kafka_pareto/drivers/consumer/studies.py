@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.drivers.consumer.declaration import DRIVER
 from kafka_pareto.drivers.consumer.quantities import ratio_in
 from kafka_pareto.kafka.client_rules import ClientName
@@ -153,9 +154,10 @@ class CompareConsumer(Compare, TopicStudy):
         """Describe one repetition as names and texts for people."""
         workload, live = self.workload, self.protocol.live
         described = super().described_protocol() | {
-            "read": f"{workload.records:,} records of {workload.record_size_bytes:,} B, after "
+            "read": f"{counted(workload.records, 'record')} of {workload.record_size_bytes:,} B, after "
             f"{self.protocol.warmup_seconds:g} s of warm-up",
-            "topic": f"{workload.topic_partitions} partitions, {workload.replication_factor} replicas",
+            "topic": f"{counted(workload.topic_partitions, 'partition')}, "
+            f"{counted(workload.replication_factor, 'replica')}",
         }
         if live is not None:
             described["followed"] = f"a producer at {live.rate_records_s:,.0f} records/s, for {live.seconds:g} s"

@@ -25,6 +25,7 @@ from kafka_pareto.storage.lease import Lease
 log = logging.getLogger(__name__)
 
 _FILL_TIMEOUT_S = 900.0
+_SLOWEST_FILL_BYTES_S = 20 << 20
 _FOLLOWED_ON_DISK = 4  # repetitions stay there until their block ends; a group reads the newest
 
 
@@ -86,7 +87,8 @@ def _fill(cluster: Cluster, topic: str, workload: ReadWorkload, tool: ProducerPe
             records=workload.records,
             record_size_bytes=workload.record_size_bytes,
             properties=workload.producer_properties(),
-            timeout_s=_FILL_TIMEOUT_S,
+            timeout_s=max(_FILL_TIMEOUT_S, workload.bytes / _SLOWEST_FILL_BYTES_S),
+            timeout_key="",
         )
     )
     grown = cluster.wait_for_end_offset_growth(topic, 0, workload.records, deadline_s=15.0)

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from kafka_pareto.errors import BadInputError, LeaseHeldError
 from kafka_pareto.storage.private_file import write_private
 from kafka_pareto.storage.record import Record
@@ -27,7 +25,7 @@ class BegunIngestion(Record):
         registry: The schema registry's address; empty without one.
         schema_id: The ID of the Avro schema in it; None without one.
         partitions: Of the topic; None in a file of an earlier release.
-        max_message_bytes: Of the topic at the beginning, so the same rows stay too large. None if unreadable.
+        max_message_bytes: Of the topic at the beginning, so the same rows stay too large. None like `partitions`.
         from_offsets: By partition, the topic's end before the ingestion; empty if it held no records.
         malformed_from_offset: The same of the dead-letter topic.
         is_done: True once all rows have arrived.
@@ -78,8 +76,11 @@ class BegunIngestions:
             return BegunIngestion.model_validate_json(place.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
-        except ValidationError as error:
-            raise BadInputError(f"{place}: cannot be read; delete it and its topics, and start again") from error
+        except (OSError, ValueError) as error:
+            raise BadInputError(
+                f"{place}: cannot be read by this release; use another topic, or, if topics {topic} and "
+                f"{topic}.malformed hold nothing else, delete it and them"
+            ) from error
 
     def keep(self, begun: BegunIngestion) -> None:
         """Write an ingestion's state."""

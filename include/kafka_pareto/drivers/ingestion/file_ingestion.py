@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.drivers.ingestion.begun_ingestions import BegunIngestion, BegunIngestions, file_digest
 from kafka_pareto.drivers.ingestion.file_to_send import FileToSend
 from kafka_pareto.drivers.ingestion.load import CheckRequest, IngestionLoad, IngestionRequest, most_row_bytes
@@ -109,8 +110,7 @@ class FileIngestion:
             return begun
         if known.is_done:
             raise BadInputError(
-                f"topic {wanted.topic}: already holds all rows of {known.file}; use another topic, "
-                f"or {self._restart_advice(known)}"
+                f"topic {wanted.topic}: already holds all rows of {known.file}; {self._restart_advice(known)}"
             )
         if not is_same:
             raise BadInputError(
@@ -142,6 +142,7 @@ class FileIngestion:
             topic=wanted.topic,
             properties=properties_of(begun, wanted.most_mib_s),
             timeout_s=_LONGEST_S,
+            timeout_key="",
             delimiter=wanted.delimiter,
             encoding=wanted.encoding,
             path="batches",
@@ -175,22 +176,26 @@ class FileIngestion:
         if held.file is None or held.topic is None or held.file.hash != held.topic.hash:
             rows = held.topic.rows if held.topic else 0
             raise BadInputError(
-                f"topic {begun.topic}: its {rows:,} records differ from the rows of {wanted.file}: another program "
-                f"sent records to it, or records were deleted; use another topic, or {self._restart_advice(begun)}"
+                f"topic {begun.topic}: the rows of {wanted.file} differ from its {counted(rows, 'record')}: another "
+                f"program sent records to it, or records were deleted; {self._restart_advice(begun)}"
             )
         sent = self._cluster.end_offset(begun.malformed_topic) - begun.malformed_from_offset
         if sent != held.file.malformed:
             raise BadInputError(
-                f"topic {begun.malformed_topic}: received {sent:,} records, but {held.file.malformed:,} rows of "
-                f"{wanted.file} are malformed: another program sent records to it; use another topic, or "
+                f"topic {begun.malformed_topic}: received {counted(sent, 'record')}, but {wanted.file} has "
+                f"{counted(held.file.malformed, 'malformed row')}: another program sent records to it; "
                 f"{self._restart_advice(begun)}"
             )
 
     def _restart_advice(self, begun: BegunIngestion) -> str:
-        place = self._begun.place(begun.cluster_id, begun.topic)
+        """Return the ways to start again; topics with older records are not to be deleted."""
         if begun.from_offsets:
-            return f"delete the file {place} and send to another topic"
-        return f"delete the topics {begun.topic} and {begun.malformed_topic} and the file {place}, and start again"
+            return "use another topic"
+        place = self._begun.place(begun.cluster_id, begun.topic)
+        return (
+            f"use another topic, or delete the topics {begun.topic} and {begun.malformed_topic} and the file {place}, "
+            "and start again"
+        )
 
     def _require_below_limit(self, wanted: FileToSend) -> None:
         """Refuse values and keys that are larger than the limit in total; rows alone were compared before."""
@@ -212,8 +217,8 @@ class FileIngestion:
         require_as_asked(wanted, found)
         if found != (known.partitions or found):
             raise BadInputError(
-                f"topic {known.topic}: has {found} partitions, but had {known.partitions} when {known.file} was begun; "
-                f"use another topic, or {self._restart_advice(known)}"
+                f"topic {known.topic}: has {counted(found, 'partition')}, but had {known.partitions} when {known.file} "
+                f"was begun; {self._restart_advice(known)}"
             )
 
 
@@ -234,6 +239,7 @@ def properties_of(begun: BegunIngestion, most_mib_s: float = 0.0) -> dict[str, P
 def _check_of(wanted: FileToSend, schema_id: int | None = None) -> CheckRequest:
     return CheckRequest(
         _LONGEST_S,
+        timeout_key="",
         file=wanted.file,
         delimiter=wanted.delimiter,
         encoding=wanted.encoding,

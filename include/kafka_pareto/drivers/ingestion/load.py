@@ -53,6 +53,7 @@ class IngestionRequest:
         meeting: An empty folder where several processes wait for each other before they begin.
         from_offsets: By partition, from which on the topic's records are this ingestion's; all of them if empty.
         malformed_from_offset: The same of the dead-letter topic.
+        timeout_key: The study's key that sets `timeout_s`; empty if that is fixed.
     """
 
     file: Path
@@ -78,6 +79,7 @@ class IngestionRequest:
     meeting: Path | None = None
     from_offsets: tuple[int, ...] = ()
     malformed_from_offset: int = 0
+    timeout_key: str = "protocol.timeout_s"
 
     @property
     def client_properties(self) -> Mapping[str, Mapping[str, PropertyValue]]:
@@ -119,6 +121,7 @@ class CheckRequest:
         opens_only: Read only the file's first rows, without a result.
         most_mib_s: Read limit for the topic per second; 0 for none.
         from_offsets: By partition, from which on the topic is read; all of it if empty.
+        timeout_key: As in the request to the sender.
     """
 
     timeout_s: float
@@ -133,6 +136,7 @@ class CheckRequest:
     opens_only: bool = False
     most_mib_s: float = 0.0
     from_offsets: tuple[int, ...] = ()
+    timeout_key: str = "protocol.timeout_s"
     heap_mib: int = _CHECK_HEAP_MIB
     client_properties: Mapping[str, Mapping[str, PropertyValue]] = field(
         default_factory=lambda: {"--command-config": {}}
@@ -158,6 +162,7 @@ class BooksRequest:
     rows: int
     seed: int
     timeout_s: float
+    timeout_key: str = ""
     heap_mib: int = 256
     client_properties: Mapping[str, Mapping[str, PropertyValue]] = field(default_factory=dict)
 

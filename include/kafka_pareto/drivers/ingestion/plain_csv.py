@@ -105,13 +105,15 @@ def size_if_plain(source: Path, encoding: Encoding) -> int | None:
     """Return a file's size in bytes; None if it must be converted first, or is not a single file.
 
     Raises:
-        BadInputError: If it cannot be read, or is an archive.
+        BadInputError: If it is missing, cannot be read, or is an archive.
     """
-    if not source.is_file():
+    if source == STANDARD_INPUT:
         return None
     try:
+        files, _ = _files_of(source)
         with ExitStack() as reading:
-            return source.stat().st_size if _Head.of(source, encoding, reading).is_plain else None
+            is_plain = len(files) == 1 and _Head.of(files[0], encoding, reading).is_plain
+            return files[0].stat().st_size if is_plain else None
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         raise BadInputError(f"{source}: cannot be read or converted: {error}") from error
 
@@ -133,7 +135,8 @@ def _opened(
         notes = [*first.notes, *([said] if said else [])]
         is_plain = first.is_plain and has_header and not (as_utf8 and first.encoding != "utf-8")
         if is_plain and len(files) == 1 and source != STANDARD_INPUT:
-            return PlainCsv(source, "latin_1" if first.encoding == "latin-1" else "bytes", separator, tuple(notes))
+            notes += _skipped_notes(skipped)
+            return PlainCsv(files[0], "latin_1" if first.encoding == "latin-1" else "bytes", separator, tuple(notes))
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         copy = opened.enter_context(tempfile.TemporaryFile(dir=folder))
         writing = _Copy(copy, separator, most_bytes, has_header=has_header)
@@ -147,9 +150,13 @@ def _opened(
         raise BadInputError(f"{source}: is empty")
     copy.flush()
     notes += [f"{len(files):,} files as one"] if len(files) > 1 else []
-    notes += [f"skipped because empty or hidden: {counted(skipped, 'file')}"] if skipped else []
+    notes += _skipped_notes(skipped)
     notes += [] if has_header else ["header made: column_1, …"]
     return PlainCsv(Path(f"/proc/{os.getpid()}/fd/{copy.fileno()}"), "bytes", separator, tuple(notes))
+
+
+def _skipped_notes(skipped: int) -> list[str]:
+    return [f"skipped because empty or hidden: {counted(skipped, 'file')}"] if skipped else []
 
 
 def _files_of(source: Path) -> tuple[list[Path], int]:
@@ -160,9 +167,9 @@ def _files_of(source: Path) -> tuple[list[Path], int]:
     if source == STANDARD_INPUT or source.is_file():
         return [source], 0
     if source.is_dir() or any(letter in str(source) for letter in "*?["):
-        pattern = source / "*" if source.is_dir() else source
-        found = sorted(Path(pattern.anchor or ".").glob(str(pattern.relative_to(pattern.anchor or "."))))
-        files = [each for each in found if each.is_file()]
+        anchor = Path(source.anchor or ".")
+        found = source.iterdir() if source.is_dir() else anchor.glob(str(source.relative_to(anchor)))
+        files = [each for each in sorted(found) if each.is_file()]
         used = [each for each in files if each.name[0] not in "._" and each.stat().st_size]
         if used:
             return used, len(files) - len(used)
@@ -253,6 +260,32 @@ def _decompressed(codec: str, stream: IO[bytes]) -> IO[bytes]:
     return cast(IO[bytes], bz2.BZ2File(stream) if codec == "bzip2" else lzma.LZMAFile(stream))
 
 
+class _FieldState:
+    """Parse rows character by character by the rules of `FieldState.java`, which reads the plain files."""
+
+    def __init__(self, delimiter: str) -> None:
+        self._delimiter = delimiter
+        self._is_open = False
+        self._begin_field()
+
+    def _begin_field(self) -> None:
+        self._begins, self._is_quoted, self._has_lines = True, False, False
+
+    def ends_row(self, each: str) -> bool:
+        """Process the next character, and return whether it is the line feed at the end of a row."""
+        if each == '"' and (self._is_quoted or self._begins):
+            self._is_quoted, self._is_open, self._begins = True, not self._is_open, False
+        elif self._is_open:
+            self._has_lines |= each == "\n"
+        elif each in ("\n", self._delimiter):
+            self._begin_field()
+            return each == "\n"
+        else:
+            self._begins &= each == " "
+            self._is_quoted &= not self._has_lines or each in " \r"
+        return False
+
+
 class _Copy:
     """The converted copy, to which files are added."""
 
@@ -300,31 +333,26 @@ class _Copy:
 
     def _split_header(self, file: Path, text: str, more: Iterator[str]) -> tuple[str, str]:
         """Return the header without its line end, and the text after it; a quoted field may contain line breaks."""
-        end = -1
-        while True:
-            end = text.find("\n", end + 1)
-            if end < 0:
+        state, begin, end = _FieldState(self._delimiter), 0, 0
+        while end < len(text) or len(text) <= _LARGEST_HEADER:
+            if end == len(text):
                 following = next(more, None)
-                if following is None or len(text) > _LARGEST_HEADER:
+                if following is None:
                     break
-                end, text = -1, text + following
+                text += following
                 continue
-            header = text[:end]
-            if header.strip() and self._is_whole(header):
-                return header.strip("\r\n"), text[end + 1 :]
-        if not text.strip():
+            end += 1
+            if state.ends_row(text[end - 1]):
+                header = text[begin:end]
+                if header.strip():
+                    return header.strip("\r\n"), text[end:]
+                begin = end
+        header = text[begin:]
+        if not header.strip():
             raise BadInputError(f"{file}: is empty")
         if len(text) > _LARGEST_HEADER:
             raise BadInputError(f"{file}: its header does not end within {_LARGEST_HEADER >> 20} MiB")
-        return text.strip("\r\n"), ""
-
-    def _is_whole(self, row: str) -> bool:
-        """Return whether no quoted field continues on the next line."""
-        try:
-            list(csv.reader(io.StringIO(row, newline=""), delimiter=self._delimiter, strict=True))
-        except csv.Error:
-            return False
-        return True
+        return header.strip("\r\n"), ""
 
     def _write(self, file: Path, text: str) -> None:
         content = text.encode("utf-8", "surrogateescape")

@@ -21,8 +21,10 @@ from kafka_pareto.study.factors import Configuration
 
 log = logging.getLogger(__name__)
 
-BYTES_PER_BOOK = 100
+_BYTES_PER_BOOK = 100
 _TIMEOUT_S = 600.0
+_SLOWEST_BYTES_S = 20 << 20
+_SAMPLE_BYTES = 1 << 20
 _GIB = 1 << 30
 
 
@@ -55,14 +57,9 @@ class RowsFiles:
         """
         file = self._folder / f"{name}_{rows}.csv"
         if not file.exists():
-            needed, free = rows * BYTES_PER_BOOK, shutil.disk_usage(self._folder).free
-            if free < needed:
-                raise PlanError(
-                    f"{file}: {rows:,} rows take about {needed / _GIB:.1f} GiB, but {free / _GIB:.1f} GiB are free; "
-                    "delete files there, or set TMPDIR to another folder"
-                )
+            needed_bytes = self._require_room(file, rows)
             log.info("writing %s with %d rows", file, rows)
-            self._tool.make_books(BooksRequest(file, rows, self._study.seed, _TIMEOUT_S))
+            self._tool.make_books(BooksRequest(file, rows, self._study.seed, _timeout_s(needed_bytes)))
         return file
 
     def warmup_file(self, rows: int) -> Path | None:
@@ -80,6 +77,7 @@ class RowsFiles:
             return self.books(rows, "warmup")
         file = self._folder / f"warmup_{rows}.csv"
         if not file.exists():
+            self._require_room(file, rows)
             _copy_rows(Path(self._study.workload.file), file, rows)
         return file
 
@@ -104,7 +102,8 @@ class RowsFiles:
         key = file, encoding, most_bytes
         if key not in self._held:
             request = CheckRequest(
-                _TIMEOUT_S,
+                _timeout_s(file.stat().st_size if file.is_file() else 0),
+                timeout_key="",
                 file=file,
                 delimiter=self._study.workload.delimiter,
                 encoding=encoding,
@@ -116,13 +115,33 @@ class RowsFiles:
             self._held[key] = found
         return self._held[key]
 
+    def _require_room(self, file: Path, rows: int) -> float:
+        """Return the size of a file of this many rows; refuse it if the disk has no room."""
+        needed_bytes, free_bytes = rows * row_bytes(self._study), shutil.disk_usage(self._folder).free
+        if free_bytes < needed_bytes:
+            raise PlanError(
+                f"{file}: {rows:,} rows take about {needed_bytes / _GIB:.1f} GiB, but "
+                f"{free_bytes / _GIB:.1f} GiB are free; delete files there, or set TMPDIR to another folder"
+            )
+        return needed_bytes
+
+
+def row_bytes(study: CompareIngestion) -> float:
+    """Return the mean size of a row; for a user's file that of the lines in its first MiB."""
+    file = Path(study.workload.file or "")
+    if not file.is_file():
+        return _BYTES_PER_BOOK
+    with file.open("rb") as content:
+        begin = content.read(_SAMPLE_BYTES)
+    return max(len(begin), 1) / max(begin.count(b"\n"), 1)
+
 
 def rows_of(study: CompareIngestion, level: Configuration) -> int:
     """Return the number of rows of a level; for a user's file estimated from its size."""
     file = study.workload.file
     if file is None:
         return study.rows(level)
-    return Path(file).stat().st_size // BYTES_PER_BOOK if Path(file).is_file() else 0
+    return int(Path(file).stat().st_size / row_bytes(study)) if Path(file).is_file() else 0
 
 
 def sent_rows_of(study: CompareIngestion, level: Configuration) -> int:
@@ -133,6 +152,10 @@ def sent_rows_of(study: CompareIngestion, level: Configuration) -> int:
 def most_rows(study: CompareIngestion, case: str) -> int:
     """Return the number of rows in the largest repetition of a part."""
     return max(sent_rows_of(study, level) for level in study.levels_of(case))
+
+
+def _timeout_s(file_bytes: float) -> float:
+    return max(_TIMEOUT_S, file_bytes / _SLOWEST_BYTES_S)
 
 
 def _copy_rows(source: Path, target: Path, rows: int) -> None:

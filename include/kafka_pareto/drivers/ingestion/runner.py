@@ -9,7 +9,7 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.drivers.common.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.common.warming import pace_when_warm
 from kafka_pareto.drivers.ingestion.attempt import attempt_ingestion, send
-from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK, sent_rows_of
+from kafka_pareto.drivers.ingestion.rows_files import row_bytes, sent_rows_of
 from kafka_pareto.drivers.ingestion.studies import CompareIngestion
 from kafka_pareto.drivers.ingestion.testbed import IngestionTestbed
 from kafka_pareto.measurement.blocks import PlannedRepetition
@@ -36,7 +36,7 @@ class IngestionRunner(RepetitionRunner):
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
         """Wait for a healthy cluster with room for one of these repetitions."""
         rows = max(sent_rows_of(self._study, each.candidate.configuration) for each in planned)
-        self._guard.wait_until_healthy(rows * BYTES_PER_BOOK)
+        self._guard.wait_until_healthy(round(rows * row_bytes(self._study)))
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
         """Recreate the topic for the next repetition; restart the study's own brokers if levels need it."""

@@ -18,7 +18,7 @@ from kafka_pareto.drivers.common.systems import broker_starts_s, open_system
 from kafka_pareto.drivers.ingestion import page_cache
 from kafka_pareto.drivers.ingestion.attempt import load_setting
 from kafka_pareto.drivers.ingestion.load import CheckRequest, IngestionLoad, IngestionRequest
-from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK, most_rows, rows_of, sent_rows_of
+from kafka_pareto.drivers.ingestion.rows_files import most_rows, row_bytes, rows_of, sent_rows_of
 from kafka_pareto.drivers.ingestion.runner import IngestionRunner
 from kafka_pareto.drivers.ingestion.sent import HEAP_PER_FILE_BYTE
 from kafka_pareto.drivers.ingestion.studies import CompareIngestion
@@ -53,8 +53,8 @@ class IngestionRuntime(DriverRuntime):
             + sent / _ROWS_S
             + read_back / _READ_BACK_ROWS_S
             + broker_starts_s(found, repetitions),
-            sent_gib=sent * BYTES_PER_BOOK / _GIB,
-            peak_disk_gib=2 * most * BYTES_PER_BOOK * (1 + found.workload.replication_factor) / _GIB,
+            sent_gib=sent * row_bytes(found) / _GIB,
+            peak_disk_gib=2 * most * row_bytes(found) * (1 + found.workload.replication_factor) / _GIB,
         )
 
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
@@ -118,8 +118,8 @@ def _largest_heap_mib(study: CompareIngestion) -> int:
 def _heap_mib(study: CompareIngestion, level: Configuration) -> int:
     found = study.effective(level)
     request = IngestionRequest(Path(), "", study.properties(level), 0.0, producers=int(found["producers"]))
-    held = HEAP_PER_FILE_BYTE * rows_of(study, level) * BYTES_PER_BOOK // _MIB if found["path"] == "kafka_tool" else 0
-    return int(found["processes"]) * request.heap_mib + held
+    file_bytes = rows_of(study, level) * row_bytes(study) if found["path"] == "kafka_tool" else 0
+    return int(found["processes"]) * request.heap_mib + int(HEAP_PER_FILE_BYTE * file_bytes / _MIB)
 
 
 RUNTIME = IngestionRuntime()

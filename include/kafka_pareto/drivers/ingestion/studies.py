@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.drivers.ingestion.declaration import DRIVER
 from kafka_pareto.kafka.known_properties import (
     BOUNDS,
@@ -19,7 +20,7 @@ from kafka_pareto.kafka.known_properties import (
 )
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.declaration import Driver
-from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.factors import Configuration, FactorValue
 from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.section import Count, Fraction
 from kafka_pareto.study.setting import BROKER_SETTINGS, Setting, client_settings
@@ -29,6 +30,10 @@ from kafka_pareto.study.workload import Topic
 PUBLISHED_ROWS = 5_208_181
 PRODUCERS = "producers"
 OTHER_TOOLS = ("kafka_tool", "kcat")
+KCAT_PROPERTIES = (
+    *("acks", "batch.size", "buffer.memory", "compression.type", "enable.idempotence", "linger.ms", "max.request.size"),
+)
+"""The producer properties that kcat's client has."""
 _MOST_CLIENTS = 64
 _MOST_ROWS = 1_000_000_000
 _LOAD_SETTINGS = (
@@ -126,17 +131,17 @@ class CompareIngestion(Compare, TopicStudy):
     def described_protocol(self) -> dict[str, str]:
         """Describe what one repetition sends, as names and texts for people."""
         topic = self.workload
-        named = topic.file or f"{topic.rows:,} made-up books"
+        named = topic.file or counted(topic.rows, "made-up book")
         warmup = (
-            f"{self.protocol.warmup_rows:,} rows of each process, sent to another topic before the file; Kafka's "
-            "tool sends them to the same topic; kcat sends none"
+            f"{counted(self.protocol.warmup_rows, 'row')} of each process, sent to another topic before the file; "
+            "Kafka's tool sends them to the same topic; kcat sends none"
         )
         return super().described_protocol() | {
             "file": f"{named}, loaded into the page cache or evicted from it before each repetition",
             "rows": "all, unless a part fixes the number",
             "warm-up": warmup if self.protocol.warmup_rows else "none: each process sends its part of the file cold",
-            "topic": f"{topic.replication_factor} replicas, min.insync.replicas {topic.min_insync_replicas}; recreated "
-            "for each repetition, and fully read back after it",
+            "topic": f"{counted(topic.replication_factor, 'replica')}, min.insync.replicas "
+            f"{topic.min_insync_replicas}; recreated for each repetition, and fully read back after it",
         }
 
     def conditions(self) -> dict[str, Any]:
@@ -160,7 +165,10 @@ class CompareIngestion(Compare, TopicStudy):
             return f"senders {found['senders']}: needs path producer; {path} sends from the reading thread"
         if self.workload.file and found["rows"]:
             return f"rows {found['rows']}: must be 0 with workload.file, because a file is sent whole"
-        ours = {"encoding": "bytes", "resumable": "false", PRODUCERS: 1, "processes": 1}
+        ours: dict[str, FactorValue] = {"reader": "mapped", "encoding": "bytes", "resumable": "false"}
+        ours |= {PRODUCERS: 1, "processes": 1}
+        if path == "kcat":
+            ours |= {name: SETTINGS[name].value(DEFAULTS[name]) for name in DEFAULTS if name not in KCAT_PROPERTIES}
         if path in OTHER_TOOLS and (own := [name for name, value in ours.items() if found[name] != value]):
             return f"{own[0]} {found[own[0]]}: path {path} ignores it; keep {own[0]} at {ours[own[0]]} there"
         if found["resumable"] == "true":

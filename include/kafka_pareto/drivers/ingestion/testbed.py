@@ -16,7 +16,7 @@ from kafka_pareto.drivers.common.jvm_process import java_version
 from kafka_pareto.drivers.common.producer_performance import ProducerPerformance
 from kafka_pareto.drivers.common.systems import fingerprint_of
 from kafka_pareto.drivers.ingestion.load import IngestionLoad
-from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK, RowsFiles, most_rows
+from kafka_pareto.drivers.ingestion.rows_files import RowsFiles, most_rows, row_bytes
 from kafka_pareto.drivers.ingestion.studies import CompareIngestion
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.fingerprint import keep_fingerprint
@@ -93,7 +93,7 @@ def open_ingestion_testbed(
         java = java_version(settings.java)
         found.system.update({"java_version": java, "file_rows": held.rows, "file_hash": held.hash})
         keep_fingerprint(campaign, case, found)
-        needed_bytes = most_rows(study, case) * BYTES_PER_BOOK * _RECORD_BYTES_PER_ROW_BYTE
+        needed_bytes = round(most_rows(study, case) * row_bytes(study) * _RECORD_BYTES_PER_ROW_BYTE)
         testbed = IngestionTestbed(
             cluster=system.cluster,
             tool=tool,

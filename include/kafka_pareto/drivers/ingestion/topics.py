@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.drivers.ingestion.begun_ingestions import BegunIngestion
 from kafka_pareto.drivers.ingestion.file_to_send import FileToSend
 from kafka_pareto.errors import BadInputError, ClusterError
@@ -27,10 +28,14 @@ class IngestionTopics:
         for topic in () if wanted.appends else (begun.topic, begun.malformed_topic):
             if self.partitions_of(topic) and (held := self._cluster.end_offset(topic)):
                 raise BadInputError(
-                    f"topic {topic}: holds {held:,} records that no ingestion of this installation sent; use a new or "
-                    f"empty topic, add APPEND=yes if nothing else sends to it meanwhile, or delete the topics "
+                    f"topic {topic}: holds {counted(held, 'record')} that no ingestion of this installation sent; use "
+                    "a new or empty topic, add APPEND=yes if nothing else sends to it meanwhile, or delete the topics "
                     f"{begun.topic} and {begun.malformed_topic}"
                 )
+        if (found := self.partitions_of(begun.malformed_topic)) > 1:
+            raise BadInputError(
+                f"topic {begun.malformed_topic}: must have one partition, but has {found}; use another topic"
+            )
         found = self.partitions_of(begun.topic)
         require_as_asked(wanted, found)
         if found and (wanted.appends or wanted.key):
@@ -39,14 +44,13 @@ class IngestionTopics:
 
     def make(self, begun: BegunIngestion, partitions: int, replicas: int) -> None:
         """Create the topics that do not exist."""
-        self._cluster.create_topic(begun.topic, partitions, replicas, _UNCOMPACTED)
-        self._cluster.create_topic(begun.malformed_topic, 1, replicas, _UNCOMPACTED)
+        for topic, count in ((begun.topic, partitions), (begun.malformed_topic, 1)):
+            if not self.partitions_of(topic):
+                self._cluster.create_topic(topic, count, replicas, _UNCOMPACTED)
 
     def _require_uncompacted(self, begun: BegunIngestion, wanted: FileToSend) -> None:
         policy = self._topic_config(begun.topic, "cleanup.policy")
-        if policy is None and wanted.appends:
-            raise BadInputError(f"topic {begun.topic}: APPEND=yes needs DescribeConfigs on it, to rule out compaction")
-        if policy is None or "compact" not in policy:
+        if "compact" not in policy:
             return
         if wanted.key:
             raise BadInputError(
@@ -62,10 +66,8 @@ class IngestionTopics:
         """Return where the ingestion's own records begin.
 
         Raises:
-            BadInputError: If the topic's end moves, or rows cannot be distinguished from others' there.
+            BadInputError: If the topic's end moves: rows could not be distinguished from others there.
         """
-        if len(self._cluster.end_offsets(begun.malformed_topic)) > 1:
-            raise BadInputError(f"topic {begun.malformed_topic}: must have one partition; use another topic")
         before = self._cluster.end_offsets(begun.topic)
         time.sleep(_STAYS_FOR_S)
         ends = self._cluster.end_offsets(begun.topic)
@@ -82,19 +84,13 @@ class IngestionTopics:
                 raise
             return 0
 
-    def max_message_bytes(self, topic: str) -> int | None:
-        """Return the topic's batch size limit; None if this user may not ask."""
-        found = self._topic_config(topic, _TOPICS_LIMIT)
-        return None if found is None else int(found)
+    def max_message_bytes(self, topic: str) -> int:
+        """Return the topic's batch size limit."""
+        return int(self._topic_config(topic, _TOPICS_LIMIT))
 
-    def _topic_config(self, topic: str, name: str) -> str | None:
-        """Return a setting of the topic; None if this user may not ask."""
-        try:
-            return self._cluster.topic_configs(topic, [name]).get(name)
-        except ClusterError as error:
-            if "Authorization" not in error.kafka_error:
-                raise
-            return None
+    def _topic_config(self, topic: str, name: str) -> str:
+        """Return a setting that every topic has."""
+        return str(self._cluster.topic_configs(topic, [name])[name])
 
     def wait_until_settled(self, known: BegunIngestion) -> None:
         """Wait until all replicas are in sync, and both topics' ends stay unchanged for seconds.
@@ -126,4 +122,6 @@ class IngestionTopics:
 def require_as_asked(wanted: FileToSend, found: int) -> None:
     """Refuse a topic with another number of partitions than wanted; 0 for a new topic."""
     if found and wanted.partitions not in (None, found):
-        raise BadInputError(f"topic {wanted.topic}: has {found} partitions; expected PARTITIONS={wanted.partitions}")
+        raise BadInputError(
+            f"topic {wanted.topic}: has {counted(found, 'partition')}; expected PARTITIONS={wanted.partitions}"
+        )

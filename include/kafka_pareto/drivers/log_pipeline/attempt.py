@@ -132,8 +132,9 @@ def follow(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol) 
         is_drained = opened.pipeline.wait_until_idle(
             len(logged), protocol.drain_s, on_commit=lambda: working.append(watch.counted())
         )
-        is_on_its_way = not is_drained and opened.pipeline.is_moving()
-        waited_until_ms = round(time.time() * _MS) if is_on_its_way else None
+        now_s = time.time()
+        is_on_its_way = not is_drained and opened.pipeline.is_moving(now_s)
+        waited_until_ms = round(now_s * _MS) if is_on_its_way else None
         watched, running_s = watch.watched(sending, working[-1]), opened.running_s
     if opened.keeps_running:
         committed, committed_at = opened.end_window()

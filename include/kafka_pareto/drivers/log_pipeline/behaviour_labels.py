@@ -66,7 +66,7 @@ def growth_of(timeline: Timeline, steady_from_s: int) -> Growth | None:
 
     The queue is sampled at commits, since it only rises between them. If the pause after the last commit exceeds the
     longest one between two commits, each further second is sampled, too. With fewer than two commits, sampling starts
-    when the pause exceeds the warm-up, in which a pipeline that keeps up has committed. The error is that of
+    when the pause exceeds `steady_from_s`, in which a pipeline that keeps up has committed. The error is that of
     `trend_of`, but at least the counting error: arrivals and completions are random, so the queue of a pipeline that
     just keeps up is a random walk, whose growth has a variance of twice the arrivals.
 

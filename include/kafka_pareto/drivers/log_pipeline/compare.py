@@ -55,10 +55,9 @@ class CompareLogPipeline(LogPipelineStudy, Compare):
         """Return whether any level of these cases replays the log."""
         return any(self.is_replayed(level) for case in cases for level in self.levels_of(case))
 
-    def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:
-        """Return the study's keys restricted to these cases, without a log that none of them replays."""
-        kept = super().keys_of_cases(cases)
-        return kept if self.replays_in(cases) else kept | {"replay": None}
+    def unused_keys(self, levels: Sequence[Configuration]) -> dict[str, JsonValue]:
+        """Return the study's keys without a log that none of these levels replays."""
+        return {} if any(map(self.is_replayed, levels)) else {"replay": None}
 
     @property
     def compared(self) -> tuple[str, ...]:

@@ -55,6 +55,7 @@ class Pipeline(Opened):
         self._shipping = shipping
         self._warehouse = warehouse
         self._batches_file = GrowingFile(warehouse.batches_file)
+        self._window_began_s = time.time()
         self._children: dict[str, ChildProcess] = {}
 
     def _open(self, opened: ExitStack) -> None:
@@ -64,6 +65,7 @@ class Pipeline(Opened):
         self.start("aggregator")
         self._children["spark"].next_line(READY, READY_S)
         self.start("filebeat")
+        self._window_began_s = time.time()
 
     @property
     def pids(self) -> dict[str, int]:
@@ -134,14 +136,16 @@ class Pipeline(Opened):
                 return False
             time.sleep(_LOOK_S)
 
-    def is_moving(self) -> bool:
-        """Return whether events may be in flight, judging by the last commit and the intervals before it."""
+    def is_moving(self, now_s: float) -> bool:
+        """Return whether events may be in flight, judging by the last commit and the intervals before it.
+
+        Before the first commit, judge by the beginning of the window. `now_s` is in seconds since 1970.
+        """
         commits_s = sorted(batch.t7_ms / _MS for batch in self._batches().values())
-        if not commits_s:
-            return False
+        last_s = commits_s[-1] if commits_s else self._window_began_s
         longest_s = max((after - before for before, after in pairwise(commits_s)), default=0.0)
         delay_s = (self._shipping.poll_pause_ms + self._warehouse.trigger_ms) / _MS + self.batching_s
-        return time.time() - commits_s[-1] < max(_SILENT_S, 2 * longest_s, delay_s)
+        return now_s - last_s < max(_SILENT_S, 2 * longest_s, delay_s)
 
     def require_running(self) -> None:
         """Check that all parts run.
@@ -190,6 +194,7 @@ class Pipeline(Opened):
         batches = self._batches()
         found = _whole(self._warehouse.committed_rows(batches), batches)
         self._batches_file.begin_window()
+        self._window_began_s = time.time()
         return found
 
     def _batches(self) -> dict[int, Batch]:

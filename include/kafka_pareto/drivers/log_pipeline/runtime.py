@@ -14,6 +14,7 @@ from kafka_pareto.drivers.log_pipeline.testbed import open_pipeline_testbed
 from kafka_pareto.measurement.driver_runtime import DriverRuntime, System
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.compare import Compare
+from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.study import Study
 
 _GIB = 1 << 30
@@ -48,7 +49,8 @@ class LogPipelineRuntime(DriverRuntime):
         if isinstance(found, Compare):
             levels += [level for case in repetitions for level in found.levels_of(case)]
         asks_shares = any(found.rate_of(each).capacity_fraction for each in levels)
-        sent_gib = count * protocol.seconds * _REQUESTS_S * _BYTES_OF_AN_EVENT / _GIB
+        requests_s = max(_REQUESTS_S, *(_requests_s(found, each) for each in levels))
+        sent_gib = count * protocol.seconds * requests_s * _BYTES_OF_AN_EVENT / _GIB
         return Plan(
             repetitions=count,
             duration_s=duration_s + (0.0 if sized or not asks_shares else _RAMP_S),
@@ -66,6 +68,14 @@ class LogPipelineRuntime(DriverRuntime):
         study = LogPipelineStudy.of(campaign.study)
         with open_pipeline_testbed(campaign, study, case, settings) as testbed:
             yield PipelineRunner(testbed)
+
+
+def _requests_s(study: LogPipelineStudy, level: Configuration) -> float:
+    """Return a level's mean rate; 0 for a share of the web server's capacity, and for a replayed log."""
+    rate_s, burst = study.rate_of(level).requests_s or 0.0, study.protocol.burst
+    if study.effective(level)["burst"] == "none":
+        return rate_s
+    return rate_s * (1 + (burst.times - 1) * (burst.until_s - burst.from_s) / study.protocol.seconds)
 
 
 RUNTIME = LogPipelineRuntime()

@@ -127,7 +127,9 @@ class OpenPipeline(Opened):
         try:
             self._testbed.web.require_running()
         except LoadToolError as error:
-            raise PartEndedError(str(error)) if self.keeps_running else error from error
+            if not self.keeps_running:
+                raise
+            raise PartEndedError(str(error)) from error
         self.pipeline.require_running()
 
     @property

@@ -210,7 +210,7 @@ def quantities_of(
     if result is None:
         return ProducerQuantities(window, request.records)
     # The counters are those of this machine, which does not send if load machines do.
-    counted = LoadCounters() if result.machines else watched.counters(measured_window(result))
+    counters = LoadCounters() if result.machines else watched.counters(measured_window(result))
     found = ProducerQuantities(
         window,
         result.records_attempted,
@@ -221,7 +221,7 @@ def quantities_of(
         figures=result.figures,
         client=result.client,
         generator_bound=generator_bound(request, result, cores),
-        counters=with_client(counted, request, result, max(leading_brokers, 1)),
+        counters=with_client(counters, request, result, max(leading_brokers, 1)),
     )
     return replace(found, limited_by=verdict_on(found.values(), load_setting(request)).code)
 

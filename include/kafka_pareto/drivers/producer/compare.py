@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self, get_args
 
-from pydantic import model_validator
+from pydantic import JsonValue, model_validator
 
 from kafka_pareto.analysis.wording import counted
 from kafka_pareto.drivers.producer.client_files import librdkafka_properties
@@ -112,6 +112,12 @@ class CompareProducer(Compare, ProducerStudy):
     def compared(self) -> tuple[str, ...]:
         """List throughput and, with a fixed rate, p99 latency."""
         return ("throughput_records_s", "latency_p99_ms")
+
+    def unused_keys(self, levels: Sequence[Configuration]) -> dict[str, JsonValue]:
+        """Return the study's keys without a sample that none of these levels sends."""
+        if any(self.effective(level)[PAYLOAD] == _SAMPLE for level in levels):
+            return {}
+        return {"workload": self.workload.model_dump(exclude_none=True, exclude={"sample"})}
 
     def load_of(self, case: str, configuration: Configuration) -> ProducerLoad:  # noqa: ARG002
         """Return the load of this configuration."""
@@ -225,8 +231,8 @@ class CompareProducer(Compare, ProducerStudy):
             described["senders"] = f"{counted(protocol.load_machines, 'load machine')} together"
         topic = self.workload
         described["topic"] = (
-            f"{topic.topic_partitions} partitions, {topic.replication_factor} replicas, min.insync.replicas "
-            f"{topic.min_insync_replicas}"
+            f"{counted(topic.topic_partitions, 'partition')}, {counted(topic.replication_factor, 'replica')}, "
+            f"min.insync.replicas {topic.min_insync_replicas}"
         )
         return described
 

@@ -83,7 +83,7 @@ class WarmLoadProcess(LoadProcess):
             self.close()
             self._jvm = _Jvm(self._settings, request, main_class, self._client_jars)
         try:
-            line, complaint = self._jvm.ask(options, request.timeout_s, watch, secrets)
+            line, complaint = self._jvm.ask(options, request, watch, secrets)
             answer = _Answer.model_validate_json(line)
         except ValidationError as error:
             self.close()
@@ -123,7 +123,7 @@ class _Jvm:
         self._opened.close()
 
     def ask(
-        self, options: list[str], timeout_s: float, watch: Callable[[], None] | None, secrets: list[str]
+        self, options: list[str], request: JvmRequest, watch: Callable[[], None] | None, secrets: list[str]
     ) -> tuple[str, str]:
         """Return its answer line, and the first complaint since the request.
 
@@ -133,14 +133,14 @@ class _Jvm:
         # Output before the first request concerns its start, which is part of the first load.
         said_before = os.fstat(self._errors.fileno()).st_size if self._loads else 0
         self._loads += 1
-        deadline = time.monotonic() + timeout_s
+        deadline = time.monotonic() + request.timeout_s
         with suppress(ConnectionError):  # if it has ended, reading reports it
             self._socket.sendall(json.dumps(options).encode() + b"\n")
         while b"\n" not in self._unread:
             if not wait_until_readable(self._socket.fileno(), deadline, watch):
                 dump = self._thread_dump() or f"no thread dump within {_DUMP_WITHIN_S:g} s"
                 log.warning("threads of the load generator at its timeout:\n%s", dump)
-                raise timed_out(timeout_s, complaint_in(self._errors, said_before, secrets))
+                raise timed_out(request, complaint_in(self._errors, said_before, secrets))
             chunk = b""
             with suppress(ConnectionError):  # it ended with a request unread
                 chunk = self._socket.recv(_CHUNK_BYTES)

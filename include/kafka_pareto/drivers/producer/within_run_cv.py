@@ -33,8 +33,7 @@ def throughput_cv_in_run(window_records: Sequence[int], window_ms: int, sending_
     """Return the CV of successive windows' throughput at a fixed rate: standard deviation (n-1) over mean.
 
     Each window has equally many due records; batching, waiting and stalls vary the acknowledged counts. The result does
-    not
-    depend on speed: a constant latency only shifts the windows. The first window with an acknowledgement is partly
+    not depend on speed: a constant latency only shifts the windows. The first window with an acknowledgement is partly
     empty, so windows count from the next one to the end of sending. Unthrottled windows are no substitute: there the
     machine's own noise hides the effect of configurations.
 

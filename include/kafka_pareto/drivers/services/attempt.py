@@ -39,8 +39,8 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
     orders_run: OrdersRun | None = None
     reason, is_excused = "", False
     before = read_all(opened.brokers)
-    counted = HostCounters(None, opened.brokers)
-    with counted:
+    counters = HostCounters(None, opened.brokers)
+    with counters:
         counted_from = time.time()
         try:
             orders_run = _run_level(planned, study, testbed, opened)
@@ -55,7 +55,7 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
         placed = orders_run.placed
         load_window = LoadWindow(placed["began_at"] - counted_from, placed["ended_at"] - counted_from)
         window = load_window if placed["confirmed"] else None
-        found = quantities(orders_run, load, counted.counters(window), testbed.script_orders_s)
+        found = quantities(orders_run, load, counters.counters(window), testbed.script_orders_s)
         if load.kind != "capacity":
             found = replace(found, produce=produce_times(before, read_all(opened.brokers)))
         # Added partitions move keys.
@@ -143,5 +143,5 @@ def judge(orders_run: OrdersRun, *, keeps_order: bool) -> tuple[Outcome, str]:
     if repeated and orders_run.fault is None:
         return "records_duplicated", f"{counted(repeated, 'duplicate')} among confirmations and events"
     if keeps_order and seen["out_of_order"]:
-        return "failed", f"{seen['out_of_order']} orders were delivered before they were picked up"
+        return "failed", f"{counted(seen['out_of_order'], 'order')} delivered before pickup"
     return "valid", ""

@@ -91,7 +91,8 @@ def find_capacity(
 
     Args:
         opened: The services.
-        asked: Names the runs and limits the wait for the last confirmation; its rate and number are replaced.
+        asked: Names the runs and limits the wait for the last confirmation after the sending time; its rate and number
+            are replaced.
         rule: When a rate counts as sustained.
         guesses_s: The first rate by topology name, in orders per second; updated with the result.
         offset: Starts the search this many steps of the rule's precision above its guess. Independent searches need
@@ -115,6 +116,7 @@ def find_capacity(
                 rate_s=rate_s,
                 skip_s=rule.warmup_s,
                 most_open=max(round(rate_s * rule.most_open_s), 1),
+                timeout_s=asked.timeout_s + rule.warmup_s + rule.seconds,
             ),
         )
         fault = fault_of(orders_run, rule)
@@ -134,7 +136,7 @@ def fault_of(orders_run: OrdersRun, rule: Capacity) -> str:
     if placed["failure"]:
         return str(placed["failure"])
     if placed["sent"] < orders_run.asked.orders:
-        return f"more than {orders_run.asked.most_open} orders waited"
+        return f"more than {counted(orders_run.asked.most_open, 'order')} waited"
     if orders_run.lost:
         return f"{counted(orders_run.lost, 'order')} lost"
     if orders_run.late:
@@ -145,6 +147,6 @@ def fault_of(orders_run: OrdersRun, rule: Capacity) -> str:
         return ""
     # Only growth that is significant against the fluctuation of open orders.
     growth_s = placed["open_slope_s"] - _ERRORS * placed["open_slope_error_s"]
-    return (
-        f"the backlog grew by {growth_s:.0f} orders per second" if growth_s > rule.open_growth_fraction * rate_s else ""
-    )
+    if growth_s <= rule.open_growth_fraction * rate_s:
+        return ""
+    return f"the backlog grew by {counted(round(growth_s), 'order')} per second"

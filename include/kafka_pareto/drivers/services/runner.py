@@ -33,7 +33,7 @@ class ServicesRunner(RepetitionRunner):
         """Start the repetition's topology if another one runs, and determine the requested rate."""
         configuration = planned.candidate.configuration
         try:
-            self._testbed.find_what_is_shared(configuration, self._capacity_of)
+            self._testbed.ensure_capacity(configuration, self._capacity_of)
             self._testbed.topology_for(configuration)
         except (LoadStartError, LoadToolError) as error:
             raise ClusterError(str(error)) from error

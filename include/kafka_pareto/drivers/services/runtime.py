@@ -55,7 +55,7 @@ class ServicesRuntime(DriverRuntime):
             count * (found.protocol.cool_down_s + _AROUND_A_REPETITION_S)
             + (brokers_starts + restarts) * (_BROKERS_START_S + found.protocol.warmup_s)
             + services_starts * _SERVICES_START_S
-            + sum(times * _handing_on_s(found, level) for times, level in loads)
+            + sum(times * _processing_s(found, level) for times, level in loads)
             + len(of_capacities) * (_SERVICES_START_S + _searching_s(found))
         )
         # Each group's services start with empty topics; the first group's topics also receive the warm-up.
@@ -103,10 +103,10 @@ def _orders(study: CompareServices, level: Configuration) -> float:
     """Estimate the maximum number of orders a repetition of a level places."""
     if study.load_of(level).kind == "burst":
         return int(study.effective(level)["orders"])
-    return _handing_on_s(study, level) * (study.load_of(level).rate_s or _ORDERS_S)
+    return _processing_s(study, level) * (study.load_of(level).rate_s or _ORDERS_S)
 
 
-def _handing_on_s(study: CompareServices, level: Configuration) -> float:
+def _processing_s(study: CompareServices, level: Configuration) -> float:
     """Estimate the time a level's orders take."""
     found, load, protocol = study.effective(level), study.load_of(level), study.protocol
     if load.kind == "capacity":

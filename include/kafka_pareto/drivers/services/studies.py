@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.drivers.services.declaration import DRIVER
 from kafka_pareto.drivers.services.programs.alerts import Watched
 from kafka_pareto.drivers.services.topology import Topology
@@ -214,18 +215,19 @@ class CompareServices(Compare):
     def described_protocol(self) -> dict[str, str]:
         """Describe a repetition, as names and texts for people."""
         capacity = self.protocol.capacity
+        on_new_brokers = f", for {self.protocol.warmup_s:g} s on new brokers" if self.protocol.warmup_s else ""
         limited = ", ".join(
             f"{cores:g} cores per {_LIMITED[of]}" for of, cores in self.cpus.model_dump(exclude_none=True).items()
         )
         return super().described_protocol() | {
             "topologies": "; ".join(
-                f"{name}: {each.brokers} brokers, {each.replication_factor} replicas, {each.partitions} partitions, "
-                f"min.insync.replicas {each.min_insync_replicas}, {each.partitioning.replace('_', ' ')}"
+                f"{name}: {counted(each.brokers, 'broker')}, {counted(each.replication_factor, 'replica')}, "
+                f"{counted(each.partitions, 'partition')}, min.insync.replicas {each.min_insync_replicas}, "
+                f"{each.partitioning.replace('_', ' ')}"
                 for name, each in self.topologies.items()
             ),
-            "warm-up": f"{self.protocol.warmup_orders} orders on new services, for "
-            f"{self.protocol.warmup_s:g} s on new brokers; at a rate, the first {self.protocol.paced_warmup_s:g} s "
-            "do not count",
+            "warm-up": f"{counted(self.protocol.warmup_orders, 'order')} on new services{on_new_brokers}; at a rate, "
+            f"the first {self.protocol.paced_warmup_s:g} s do not count",
             "sustained rate": f"p95 latency at most {capacity.latency_p95_ms:g} ms, backlog growth at most "
             f"{capacity.open_growth_fraction * 100:.0f} % of the rate, backlog below {capacity.most_open_s:g} s of the "
             f"rate, no order lost; measured for {capacity.seconds:g} s after "

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.brokers.processes import Opened
 from kafka_pareto.campaign.campaign import Campaign
@@ -61,7 +62,7 @@ class TopologyCluster(Opened):
         self._settings = settings
 
     def _open(self, opened: ExitStack) -> None:
-        log.info("starting topology %s: %d brokers", self.name, self.topology.brokers)
+        log.info("starting topology %s: %s", self.name, counted(self.topology.brokers, "broker"))
         replicas, in_sync = self.topology.replication_factor, self.topology.min_insync_replicas
         # Kafka's internal topics get as many replicas as the topics.
         properties: dict[str, PropertyValue] = {
@@ -232,7 +233,7 @@ class ServicesTestbed:
         """Return the rate of a level that has one, in orders per second.
 
         Raises:
-            MissingArtifactError: If it is a share of a capacity that `find_what_is_shared` has not measured.
+            MissingArtifactError: If it is a share of a capacity that `ensure_capacity` has not measured.
         """
         load = self._study.load_of(configuration)
         if load.capacity_fraction is None:
@@ -240,7 +241,7 @@ class ServicesTestbed:
         key = self._campaign.keys.sizing(self._study.capacity_topology(configuration))
         return load.capacity_fraction * self._campaign.read_record(key, TopologyCapacity).capacity_orders_s
 
-    def find_what_is_shared(self, configuration: Configuration, search: Callable[[OpenTopology], float]) -> None:
+    def ensure_capacity(self, configuration: Configuration, search: Callable[[OpenTopology], float]) -> None:
         """Search the capacity a level's rate refers to, once per campaign and topology.
 
         Raises:

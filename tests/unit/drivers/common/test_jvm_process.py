@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kafka_pareto.drivers.common.cluster_access import target_of
-from kafka_pareto.drivers.common.jvm_process import java_argv
+from kafka_pareto.drivers.common.jvm_process import LoadProcess, java_argv
 from kafka_pareto.drivers.common.load_tool import LoadRequest
 from kafka_pareto.drivers.common.producer_performance import ProducerPerformance, perf_test_options
 from kafka_pareto.errors import BadInputError, LoadStartError, LoadToolError
@@ -29,12 +31,12 @@ def request(**changes: Any) -> LoadRequest:
     return LoadRequest("t", 1024, **{"properties": {}, "records": 10, "timeout_s": 10.0} | changes)
 
 
-def run_with(tmp_path: Path, script: str, client_config: str) -> None:
+def run_with(tmp_path: Path, script: str, client_config: str, **changes: Any) -> None:
     java, config = tmp_path / "java", tmp_path / "client.properties"
     java.write_text(f"#!/bin/sh\nfor last; do :; done\n{script}\n")
     java.chmod(0o755)
     config.write_text(client_config, encoding="utf-8")
-    ProducerPerformance("b:9092", config, Settings(java=str(java), kafka_jars=tmp_path)).run(request())
+    ProducerPerformance("b:9092", config, Settings(java=str(java), kafka_jars=tmp_path)).run(request(**changes))
 
 
 @pytest.mark.parametrize("script", ['cat "$last" >&2; exit 1', 'cat "$last"'], ids=["to stderr", "to stdout"])
@@ -82,6 +84,38 @@ def test_a_load_whose_parent_died_before_the_tie_does_not_begin(tmp_path: Path, 
     with pytest.raises(LoadToolError, match="exit code 1"):
         run_with(tmp_path, f"touch {begun}", "")
     assert not begun.exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "limit"),
+    [({}, r"0\.3 s \(protocol\.timeout_s\)"), ({"timeout_key": ""}, r"0\.3 s")],
+    ids=["of the study", "fixed"],
+)
+def test_a_load_that_is_too_slow_names_the_key_of_its_limit_if_there_is_one(
+    tmp_path: Path, key: dict[str, str], limit: str
+) -> None:
+    with pytest.raises(LoadToolError, match=f"did not finish within {limit} and was stopped; its output: no leader"):
+        run_with(tmp_path, "echo no leader >&2; exec sleep 60", "", timeout_s=0.3, **key)
+
+
+@dataclass(frozen=True)
+class Ended:
+    cpu_s: float
+    errors: str = ""
+
+
+def test_the_cpu_time_of_a_load_is_that_of_its_own_process(tmp_path: Path) -> None:
+    java = tmp_path / "java"
+    java.write_text("#!/bin/sh\nsleep 1.5\n")
+    java.chmod(0o755)
+    burning = "import time\nwhile time.process_time() < 0.5: pass"
+
+    def burn() -> None:
+        subprocess.run([sys.executable, "-c", burning], check=True)
+
+    process = LoadProcess("b:9092", None, Settings(java=str(java), kafka_jars=tmp_path))
+    ended = process.run("Main", [], request(), burn, lambda ended: Ended(ended.cpu_s))
+    assert 0 < ended.cpu_s < 0.4
 
 
 @pytest.mark.parametrize(("timeout_s", "minutes"), [(1.0, 1), (45.0, 1), (46.0, 2), (600.0, 11)])

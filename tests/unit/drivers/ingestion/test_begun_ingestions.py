@@ -34,12 +34,16 @@ def test_an_unfinished_ingestion_is_found_by_cluster_and_topic(tmp_path: Path) -
     assert kept.known("another", "books") is None
 
 
-def test_an_unreadable_file_is_refused_with_its_path(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b'{"file": 3}', b"\xff", None], ids=["another form", "not UTF-8", "a folder"])
+def test_an_unreadable_file_is_refused_with_its_path(tmp_path: Path, content: bytes | None) -> None:
     kept = BegunIngestions(tmp_path)
     place = kept.place("cluster", "books")
-    place.write_text('{"file": 3}')
+    if content is None:
+        place.mkdir()
+    else:
+        place.write_bytes(content)
 
-    with pytest.raises(BadInputError, match=f"{place}: cannot be read"):
+    with pytest.raises(BadInputError, match=rf"{place}: cannot be read by .*if topics books and books\.malformed hold"):
         kept.known("cluster", "books")
 
 

@@ -130,6 +130,19 @@ def test_a_folder_or_a_pattern_is_one_file_with_one_header(tmp_path: Path) -> No
     assert converted(folder / "*.csv*", tmp_path)[0] == expected
 
 
+@pytest.mark.parametrize("pattern", ["", "*.csv"], ids=["folder", "pattern"])
+def test_a_folder_or_a_pattern_with_one_plain_file_is_that_file(pattern: str, tmp_path: Path) -> None:
+    folder = tmp_path / "parts [1]"
+    folder.mkdir()
+    (folder / "a.csv").write_text(ROWS)
+    (folder / "b.csv").touch()
+    source = tmp_path / "parts*" / pattern if pattern else folder
+    with plain_csv(source, "utf-8", ";", tmp_path / "state") as plain:
+        assert (plain.path, plain.notes) == (folder / "a.csv", ("skipped because empty or hidden: 1 file",))
+    assert size_if_plain(source, "utf-8") == len(ROWS.encode())
+    assert not (tmp_path / "state").exists()
+
+
 def test_a_file_with_another_header_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "parts"
     folder.mkdir()
@@ -158,6 +171,18 @@ def test_what_cannot_be_converted_is_refused(name: str, content: bytes | None, m
         (tmp_path / name).write_bytes(content)
     with pytest.raises(BadInputError, match=message):
         converted(tmp_path / name, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "header",
+    ['"id" ,"name"', ' "i\nd" ,name', 'a"b,5" disk', '"a""\n""b",c', '"x\ny" "z,"a"', "i" * 100_000 + ',"\n"'],
+)
+def test_a_converted_file_ends_its_header_where_a_plain_one_does(header: str, tmp_path: Path) -> None:
+    folder, rest = tmp_path / "parts", '1,"2\n3"\n'
+    folder.mkdir()
+    for name in ("a.csv.gz", "b.csv.gz"):
+        (folder / name).write_bytes(gzip.compress(f"\n  \n{header}\n{rest}".encode()))
+    assert converted(folder, tmp_path, delimiter=",")[0] == f"{header}\n{rest}{rest}"
 
 
 @pytest.mark.parametrize("delimiter", DELIMITERS)

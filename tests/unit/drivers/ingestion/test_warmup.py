@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kafka_pareto.drivers.ingestion.load import IngestionLoad
+from kafka_pareto.drivers.ingestion.load import CheckRequest, IngestionLoad
+from kafka_pareto.drivers.ingestion.output import CheckOutput, RowsFound
 from kafka_pareto.drivers.ingestion.rows_files import RowsFiles
 from kafka_pareto.drivers.ingestion.runtime import IngestionRuntime
 from kafka_pareto.drivers.ingestion.studies import CompareIngestion
+from kafka_pareto.errors import PlanError
 from kafka_pareto.settings import Settings
 
 pytestmark = pytest.mark.fast
@@ -68,6 +71,48 @@ def test_a_file_of_the_users_warms_up_with_its_own_lines_as_often_as_it_takes(
     assert warmup is not None
     assert warmup != file
     assert warmup.read_bytes() == b"id,name\n" + lines
+
+
+def test_a_warm_up_of_the_users_rows_needs_room_on_the_disk(tmp_path: Path) -> None:
+    file = tmp_path / "own.csv"
+    file.write_text("id,name\n1,a\n")
+    rows = 10**15
+
+    with pytest.raises(PlanError, match=rf"warmup_{rows}\.csv: .* rows take about [0-9.]+ GiB, but .* are free"):
+        files(tmp_path, study(rows, file=str(file))).warmup_file(rows)
+    assert [each.name for each in tmp_path.iterdir()] == ["own.csv"]
+
+
+def test_the_plan_counts_the_users_rows_with_their_own_size(tmp_path: Path) -> None:
+    file = tmp_path / "own.csv"
+    file.write_text(("x" * 999 + "\n") * 10)
+
+    plan = IngestionRuntime().cost_of(study(20, file=str(file)), {"processes": 6}, sized=False)
+
+    assert plan.sent_gib == pytest.approx(6 * (10 + 1.5 * 20) * 1000 / 2**30)
+
+
+class Recorded(IngestionLoad):
+    """A tool that counts no rows, but keeps the requests to."""
+
+    def __init__(self) -> None:
+        self.asked: list[CheckRequest] = []
+
+    def check(self, request: CheckRequest, watch: Callable[[], None] | None = None) -> CheckOutput:  # noqa: ARG002
+        self.asked.append(request)
+        return CheckOutput(file=RowsFound(rows=0, hash="0" * 32))
+
+
+def test_a_large_file_is_given_the_time_to_be_read(tmp_path: Path) -> None:
+    small, large, tool = tmp_path / "small.csv", tmp_path / "large.csv", Recorded()
+    small.write_text("id,name\n1,a\n")
+    with large.open("wb") as sparse:
+        sparse.truncate(40 << 30)
+    found = RowsFiles(study(0), tool, tmp_path)
+    for file in (small, large):
+        found.rows_of(file)
+
+    assert [(each.timeout_s, each.timeout_key) for each in tool.asked] == [(600.0, ""), (2048.0, "")]
 
 
 def test_a_study_without_a_warm_up_has_no_file_for_it(tmp_path: Path) -> None:

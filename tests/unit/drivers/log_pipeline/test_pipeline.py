@@ -99,7 +99,7 @@ def test_a_window_has_the_rows_of_the_batches_committed_in_it_while_the_parts_ke
         assert committed_at == {0: 2, 1: 2}
 
         assert pipeline.committed() == 0
-        assert not pipeline.is_moving()
+        assert not pipeline.is_moving(time.time() + 60)
         commit(tmp_path, [2, 0, 2, 1])
         write_partition(tmp_path, 3, ["c"])
         assert pipeline.committed() == 3
@@ -111,6 +111,18 @@ def test_a_window_has_the_rows_of_the_batches_committed_in_it_while_the_parts_ke
         assert (len(rows), len(committed_at)) == (0, 0)
         assert {*rows.columns} == {"request_id", "batch_id", *(f"t{at}" for at in range(1, 7))}
         pipeline.require_running()
+
+
+@pytest.mark.parametrize(("trigger_ms", "silent_s"), [(0, 30), (60_000, 120)])
+def test_before_the_first_commit_events_may_be_in_flight_as_long_as_the_settings_delay_them(
+    tmp_path: Path, trigger_ms: int, silent_s: int
+) -> None:
+    with made_pipeline(tmp_path, trigger_ms=trigger_ms) as pipeline:
+        now_s = time.time()
+        assert pipeline.is_moving(now_s + silent_s - 10)
+        assert not pipeline.is_moving(now_s + silent_s + 60)
+        commit(tmp_path, [1])
+        assert not pipeline.is_moving(now_s)
 
 
 def test_a_window_without_all_rows_that_were_committed_is_a_part_that_failed(tmp_path: Path) -> None:

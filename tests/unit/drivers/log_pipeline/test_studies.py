@@ -119,6 +119,19 @@ def test_nothing_is_predicted_of_collectors_or_from_their_light_run(reference: s
     assert [bool(study.predicted(level, means)) for level in levels] == predicts
 
 
+@pytest.mark.parametrize(
+    ("level", "requests_s"),
+    [({"load": "50/s"}, 600), ({"load": "900/s"}, 900), ({"load": "900/s", "burst": "once"}, 1200)],
+)
+def test_the_plan_counts_the_requests_of_the_highest_rate_and_its_burst(level: dict[str, Any], requests_s: int) -> None:
+    protocol = {"repetitions": 3, "seconds": 90, "burst": {"from_s": 50, "until_s": 80}}
+    table = {"factor": "bulk_max_size", "levels": [2048, 50], "fixed": level}
+    study = parsed(COMPARE | {"tables": [table], "protocol": protocol})
+
+    plan = plan_comparison(study, RUNTIME)
+    assert plan.sent_gib == pytest.approx(plan.repetitions * 90 * requests_s * 3_000 / 2**30)
+
+
 def soak(**changed: Any) -> dict[str, Any]:
     """Return a study with one level in each of its parts, whose parts keep running."""
     protocol = {"repetitions": 24, "seconds": 300, "keeps_running": True}

@@ -71,12 +71,17 @@ def test_without_a_limit_the_client_has_the_cores_that_it_may_run_on(tmp_path: P
         ("172.20.0.9", True, True),  # a container on the same bridge
         ("172.21.0.9", True, False),
         ("172.20.0.9", False, False),  # a machine of the same network
+        ("127.0.1.1", False, True),
+        ("broker.example.com", False, True),
+        ("other.example.com", False, False),
     ],
 )
-def test_brokers_in_containers_on_the_clients_host_share_its_machine(
+def test_brokers_on_the_clients_host_share_its_machine_in_containers_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, in_a_container: bool, shared: bool
 ) -> None:
     address = SimpleNamespace(family=socket.AF_INET, address="172.20.0.5", netmask="255.255.0.0")
+    names = {"broker.example.com": "172.20.0.5", "other.example.com": "172.20.0.9"}
+    monkeypatch.setattr(socket, "gethostbyname", lambda name: names.get(name, name))
     monkeypatch.setattr(psutil, "net_if_addrs", lambda: {"eth0": [address]})
     container = Container(docker_mark=tmp_path if in_a_container else tmp_path / "none")
     assert fingerprint(host, container).load_and_brokers_share_a_machine is shared

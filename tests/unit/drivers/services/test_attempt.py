@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -51,7 +52,7 @@ def orders_run(fault: FaultRecord | None = None, late: int = 0, **changes: Any) 
         ({"confirmed": 97, "late": 3}, "failed", "3 of 100 orders took longer than"),
         ({"confirmed": 97, "late": 2}, "records_lost", "1 of 100 orders"),
         ({"repeated": 1}, "records_duplicated", "1 duplicate among confirmations and events"),
-        ({"out_of_order": 4}, "failed", "4 orders were delivered before they were picked up"),
+        ({"out_of_order": 4}, "failed", "4 orders delivered before pickup"),
     ],
 )
 def test_a_repetition_counts_when_each_order_came_to_its_end_once_and_in_order(
@@ -100,6 +101,27 @@ def test_late_confirmations_are_waited_for_when_the_client_has_seen_all(
     opened = cast("OpenTopology", SimpleNamespace(chain=SlowChain(confirmed)))
     found = orders.run_orders(opened, Asked("run", 100, timeout_s=0.2 if lost else 60.0))
     assert (found.late, found.lost) == (late, lost)
+
+
+class SteadyChain(SlowChain):
+    """A chain that sustains 100 orders per second, and places orders until the time is over."""
+
+    def __init__(self) -> None:
+        super().__init__([0])
+
+    def answer(self, asked: Asked) -> Record:
+        sent = min(asked.orders, round(asked.rate_s * asked.timeout_s))
+        self._confirmed = [sent]
+        latency = {"p95_ms": 20.0 if asked.rate_s <= 100 else 9_999.0}
+        backlog = {"open_slope_s": 0.0, "open_slope_error_s": 0.1, "latency": latency}
+        return {"sent": sent, "confirmed": sent, "repeated": 0, "failure": "", "began_at": 0.0, **backlog}
+
+
+def test_a_probe_of_the_capacity_may_take_longer_than_the_wait_for_its_last_confirmation() -> None:
+    opened = cast("OpenTopology", SimpleNamespace(chain=SteadyChain(), name="small"))
+    rule = Capacity(warmup_s=60.0, seconds=120.0)
+    found = orders.find_capacity(opened, Asked("run", 1, timeout_s=120.0), rule, defaultdict(lambda: 50.0))
+    assert 90 < found.asked.rate_s <= 100
 
 
 def test_a_service_that_ends_is_the_level_s_own_result_under_a_fault_alone() -> None:

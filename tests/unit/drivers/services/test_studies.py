@@ -52,6 +52,14 @@ def test_a_share_is_of_the_reference_s_capacity_or_of_the_level_s_own() -> None:
     assert of_own.capacity_topology(of_own.levels_of("topology")[1]) == "two"
 
 
+def test_one_of_a_kind_is_described_in_the_singular_and_no_warm_up_not_at_all() -> None:
+    described = services().described_protocol()
+
+    assert described["topologies"].startswith("one: 1 broker, 1 replica, 1 partition, min.insync.replicas 1, ")
+    assert "two: 2 brokers, 2 replicas, 3 partitions, " in described["topologies"]
+    assert described["warm-up"].startswith("500 orders on new services; at a rate, ")
+
+
 def test_levels_that_need_the_same_cluster_are_of_one_group() -> None:
     study = services(
         tables=[{"factor": "topology", "levels": ["one", "two"]}, {"factor": "linger.ms", "levels": [0, 5]}],

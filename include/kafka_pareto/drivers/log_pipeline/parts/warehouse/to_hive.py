@@ -2,13 +2,13 @@
 
     python -m warehouse.to_hive --folder … --jars … --bootstrap-servers … --topic … [--trigger-ms 1000]
 
-It prints JSON lines: `{"ready": true}` once it follows the topic, `{"batch": 3, "rows": 120, "t6": …,
-"t7": …}` after each commit, and `{"exported": rows}` at the end. SIGTERM to this process alone lets the running batch
-finish; then the table is exported.
+It prints JSON lines: `{"ready": true}` once it follows the topic, and `{"exported": rows}` at the end. SIGTERM to this
+process alone lets the running batch finish; then the table is exported.
 
 The folder holds Hive's `warehouse` and `metastore`, the stream's `checkpoint`, `batches.jsonl` with a line per
-committed batch (the last line of a repeated batch counts), and finally `logs.parquet`. After a SIGKILL the stream
-resumes from its checkpoint. It repeats at most the last batch, which replaces that batch's rows.
+committed batch (`{"batch_id": 3, "rows": 120, "t6": …, "t7": …}`; the last line of a repeated batch counts), and
+finally `logs.parquet`. After a SIGKILL the stream resumes from its checkpoint. It repeats at most the last batch, which
+replaces that batch's rows.
 """
 
 from __future__ import annotations
@@ -172,9 +172,7 @@ class Loader:
             rows.write.mode("overwrite").insertInto("logs")
             self._delay_if_planted("commit")
             t7 = now_ms()  # before the row count, which may have to wait for Spark
-            committed = {"rows": counted.get["rows"], "t6": t6, "t7": t7}
-            self._keep({"batch_id": batch_id, **committed})
-            say({"batch": batch_id, **committed})
+            self._keep({"batch_id": batch_id, "rows": counted.get["rows"], "t6": t6, "t7": t7})
             self._last = batch_id
 
     def _report_ready(self) -> None:

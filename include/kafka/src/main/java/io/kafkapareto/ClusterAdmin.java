@@ -56,7 +56,6 @@ import org.apache.kafka.server.common.MetadataVersion;
  */
 public final class ClusterAdmin implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final String METADATA_VERSION = "metadata.version";
 
     /** Partitions by topic; constant, because this program creates the topics and a change breaks the campaign. */
     private final Map<String, List<TopicPartition>> partitions = new HashMap<>();
@@ -136,12 +135,8 @@ public final class ClusterAdmin implements AutoCloseable {
                     .put("rack", node.rack());
         }
         var features = admin.describeFeatures(within(new DescribeFeaturesOptions(), request)).featureMetadata().get();
-        var finalized = features.finalizedFeatures().get(METADATA_VERSION);
-        var supported = features.supportedFeatures().get(METADATA_VERSION);
-        found.put("metadata_version", finalized == null ? null
-                : named(finalized.maxVersionLevel(), MetadataVersion::version));
-        found.put("kafka_version", supported == null ? null
-                : named(supported.maxVersion(), MetadataVersion::shortVersion));
+        var supported = features.supportedFeatures().get("metadata.version");
+        found.put("kafka_version", supported == null ? null : release(supported.maxVersion()));
         return found.put("controller_id", controllerId(request));
     }
 
@@ -155,9 +150,9 @@ public final class ClusterAdmin implements AutoCloseable {
         }
     }
 
-    static String named(short level, Function<MetadataVersion, String> name) {
+    static String release(short level) {
         try {
-            return name.apply(MetadataVersion.fromFeatureLevel(level));
+            return MetadataVersion.fromFeatureLevel(level).shortVersion();
         } catch (IllegalArgumentException newerThanThisClient) {
             return "level " + level;
         }

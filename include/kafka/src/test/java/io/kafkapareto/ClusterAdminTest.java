@@ -13,7 +13,6 @@ import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.config.ConfigException;
-import org.apache.kafka.server.common.MetadataVersion;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -107,9 +106,8 @@ class ClusterAdminTest {
     }
 
     @Test
-    void aMetadataVersionIsNamedAndOneThatThisClientDoesNotKnowIsNumbered() {
-        assertEquals("4.0-IV3", ClusterAdmin.named((short) 25, MetadataVersion::version));
-        assertEquals("4.0", ClusterAdmin.named((short) 25, MetadataVersion::shortVersion));
-        assertEquals("level 9999", ClusterAdmin.named((short) 9_999, MetadataVersion::version));
+    void aMetadataVersionIsNamedByItsReleaseAndOneThatThisClientDoesNotKnowIsNumbered() {
+        assertEquals("4.0", ClusterAdmin.release((short) 25));
+        assertEquals("level 9999", ClusterAdmin.release((short) 9_999));
     }
 }

@@ -24,6 +24,7 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.DescribeClusterOptions;
 import org.apache.kafka.clients.admin.DescribeTopicsOptions;
 import org.apache.kafka.clients.admin.ListTopicsOptions;
 import org.apache.kafka.clients.admin.OffsetSpec;
@@ -88,6 +89,8 @@ public final class TopicAudit {
             return admin.listTopics(new ListTopicsOptions().timeoutMs(TIMEOUT_MS)).listings().get().stream().filter(each -> !each.isInternal())
                     .map(TopicListing::name).sorted().toList();
         }
+        // Otherwise each topic would report that the cluster cannot be reached.
+        admin.describeCluster(new DescribeClusterOptions().timeoutMs(TIMEOUT_MS)).clusterId().get();
         List<String> topics = new ArrayList<>();
         named.forEach(each -> topics.add(each.asText()));
         return topics;

@@ -183,14 +183,18 @@ def _question(given: Mapping[str, Any], cluster: str) -> tuple[str, str, Asked]:
 
 def _overridden(decision: Decision, now: ActiveSettings | None, changes: list[str]) -> str:
     from kafka_pareto.rollout.messages import Promised, approval_text  # noqa: PLC0415 (as above)
+    from kafka_pareto.rollout.renewal import NOT_SEEN  # noqa: PLC0415 (as above)
 
     baseline = Promised(decision.baseline_properties, decision.baseline_durability, decision.driver)
     pick = Promised(
         decision.pick_properties or {}, decision.pick_durability or decision.baseline_durability, decision.driver
     )
     compared_with = decision.in_force.version if decision.in_force else None
-    warnings = [f"  WARNING: the system has changed since the measurement: {change}" for change in changes]
-    return "\n".join([approval_text(decision.case, now, baseline, pick, compared_with), *warnings])
+    warnings = [f"the system has changed since the measurement: {change}" for change in changes]
+    if changes == [NOT_SEEN]:
+        warnings = ["it is unknown whether the system has changed since the measurement, because it cannot be reached"]
+    text = approval_text(decision.case, now, baseline, pick, compared_with)
+    return "\n".join([text, *(f"  WARNING: {warning}" for warning in warnings)])
 
 
 def _named(decision: Decision) -> str:

@@ -22,16 +22,16 @@ from kafka_pareto.kafka.java import cds_archive, java_environment
 from kafka_pareto.settings import Settings, load_settings
 
 _TOPIC: dict[str, Any] = {"topic": "archived", "partitions": 1, "replication_factor": 1, "configs": {}}
-# A step's usual requests.
+# A step's usual requests. A broker that has written to the later topic also knows the earlier one.
 _REQUESTS: dict[str, dict[str, Any]] = {
     "describe_cluster": {},
     "create_topic": _TOPIC,
-    "topic_health": _TOPIC,
-    "all_topics_health": {},
-    "end_offsets": _TOPIC,
     "make_mark": {**_TOPIC, "topic": "mark", "only_asks": False},
     "append_to_mark": {"topic": "mark", "value": ""},
     "last_of_mark": {"topic": "mark"},
+    "topic_health": _TOPIC,
+    "all_topics_health": {},
+    "end_offsets": _TOPIC,
     "delete_topic": _TOPIC,
 }
 _WITHIN_S = 60

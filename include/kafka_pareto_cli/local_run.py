@@ -76,7 +76,7 @@ def run_here(request: RunRequest, settings: Settings, console: Console) -> Campa
         soft_wrap=True,
     )
 
-    def tell(step: Step, case: str | None, round_number: int) -> None:
+    def print_step(step: Step, case: str | None, round_number: int) -> None:
         at = f" ({case_label(case)})" if case else ""
         in_round = f", round {round_number}" if round_number else ""
         minutes, seconds = divmod(int(time.monotonic() - began), 60)
@@ -84,7 +84,7 @@ def run_here(request: RunRequest, settings: Settings, console: Console) -> Campa
 
     try:
         with step_messages(console):
-            ended = run_locally(keys, _options(request, keys, settings), settings, tell)
+            ended = run_locally(keys, _options(request, keys, settings), settings, print_step)
     except (KafkaParetoError, KeyboardInterrupt, SystemExit) as error:
         may_resume = not isinstance(error, BadInputError)  # bad input fails again
         if may_resume and open_store(settings).tag(keys.frozen_study()) is not None:

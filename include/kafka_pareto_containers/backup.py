@@ -100,10 +100,10 @@ def _archive(folder: Path, volume: str) -> Path:
 
 
 def _env_file() -> Path:
-    path = PROJECT / os.environ.get("COMPOSE_ENV_FILES", ".env")
+    path = PROJECT / (os.environ.get("COMPOSE_ENV_FILES") or ".env")
     if not path.is_file():
         raise BackupError(
-            f"{path}: does not exist; to restore a backup, first take over its file env: docs/containers.md"
+            f"{path}: does not exist; to restore a backup, first copy its file `env` there: docs/containers.md"
         )
     return path
 
@@ -114,7 +114,7 @@ def _require_secrets_of(saved: Path) -> None:
     for name in generated((PROJECT / ".env.example").read_text(encoding="utf-8")):
         if name in there and here.get(name) != there[name]:
             raise BackupError(
-                f"{env_file}: {name} is not that of the backup; first take over {saved}: docs/containers.md"
+                f"{env_file}: {name} differs from the backup's; first copy {saved} there: docs/containers.md"
             )
 
 
@@ -140,7 +140,18 @@ def _run(
     service: str, program: str, *arguments: str, read: BinaryIO | None = None, written: BinaryIO | None = None
 ) -> str:
     """Run the program as the service's user, with the service's volumes; return its output if it is not `written`."""
-    compose = ["compose", "run", "--rm", "--no-TTY", "--no-deps", "--entrypoint", program, service]
+    compose = [
+        "compose",
+        "--project-name",
+        _PROJECT_NAME,
+        "run",
+        "--rm",
+        "--no-TTY",
+        "--no-deps",
+        "--entrypoint",
+        program,
+        service,
+    ]
     return _docker(*compose, *arguments, read=read, written=written)
 
 

@@ -81,18 +81,21 @@ export const runAddress = (run) => `../dags/${run.dag_id}/runs/${encodeURICompon
 /** Trigger the DAG that changes the active settings, and report its run, or why it is unknown, until it ends. */
 export async function moveSettings(dag, conf, tell) {
   const address = `${AIRFLOW}/dags/${encodeURIComponent(dag)}/dagRuns`;
+  const unknown = (why) =>
+    new Refused(`The change may have started: check the runs of ${dag} before you retry. ${why}`);
   const answer = await send(address, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ logical_date: null, conf }),
+  }).catch((error) => {
+    throw error instanceof Unanswered ? unknown(error.message) : error;
   });
   if (answer.status === 403)
     throw new Refused(
       `You have read access only. To change the active settings, you need permission to trigger ${dag} in Airflow.`,
     );
   if (answer.status === 404) throw new Refused(`Airflow has no DAG ${dag}; no change was made.`);
-  if (answer.status >= 500)
-    throw new Refused(`The change may have started: check the runs of ${dag} before you retry. ${await said(answer)}`);
+  if (answer.status >= 500) throw unknown(await said(answer));
   if (!answer.ok) throw new Refused(`No change was made: ${await said(answer)}`);
   let run = await answer.json();
   tell(run);

@@ -186,7 +186,7 @@ class ComposeStack:
         Debian's Compose 2.26 gives up where a step's container went away by itself meanwhile; those that the docs ask
         for (2.29 was the first) go on.
         """
-        down = ["down", "--volumes", "--remove-orphans", "--timeout", "5"]
+        down = ["--profile", "*", "down", "--volumes", "--remove-orphans", "--timeout", "5"]
         try:
             self.compose(*down, timeout_s=_UP_TIMEOUT_S)
         except AssertionError as error:

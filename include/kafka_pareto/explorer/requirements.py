@@ -220,6 +220,8 @@ def standing(snapshot: Snapshot, configuration_id: str) -> str:
         return "The campaign keeps these settings: they were active."
     if configuration_id == decision.pick_configuration_id:
         return f"The campaign's pick, not recommended: {reason_of(decision)}"
+    if decision.gains and configuration_id == decision.reference_configuration_id:
+        return "These settings were active: the campaign compared its pick with them in fresh blocks."
     return "Confirmed but not recommended: measured in the choice blocks; the campaign states no gain for it."
 
 

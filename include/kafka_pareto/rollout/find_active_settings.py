@@ -20,7 +20,7 @@ def find_active_settings(campaign: Campaign, case: str) -> FoundActiveSettings:
     settings = active_settings_with_files(campaign.store, campaign.keys.study, case)
     if settings is None:
         return FoundActiveSettings()
-    if settings.properties == campaign.tune.properties(campaign.tune.baseline_configuration()):
+    if campaign.tune.is_baseline(settings.properties):
         return FoundActiveSettings(newest_version=settings.version)
     differences = _differences(campaign, settings)
     if not differences and campaign.tune.properties(settings.configuration) != settings.properties:

@@ -104,7 +104,7 @@ def _planned(check: Campaign, case: str, system: System, past: Sequence[PastChec
     now = system.fingerprint(check, case)
     check.write_record(check.keys.fingerprint(case), now)
     planned = PlannedCase(case=case, settings=settings)
-    if settings.properties == check.tune.properties(check.tune.baseline_configuration()):
+    if check.tune.is_baseline(settings.properties):
         why = f"version {settings.version} is the baseline, so there is no other configuration to compare"
         return planned.model_copy(update={"outcome": "baseline_in_force", "reasons": [why]})
     differences = _differences(check, settings, past, now)

@@ -135,7 +135,8 @@ class _Compared:
     def _harm(self, level: float) -> list[str]:
         """List harm at any speed: lost records, or significantly more failures and disruptions of the cluster."""
         own, baseline = self._counts, self._baseline_counts
-        lost, failed = (counted(each, "repetition") for each in (own.lost_records, own.failed_or_upset))
+        failed = counted(own.failed_or_upset, "attempt")
+        lost = counted(own.lost_records, "repetition")
         reasons = [f"records were lost or duplicated in {lost}"] if own.lost_records else []
         p_value = own.failing_more_p_value(baseline)
         if p_value is not None and p_value < level:

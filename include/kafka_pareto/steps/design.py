@@ -93,7 +93,7 @@ def run(
 
 def _log_advice(advice: FollowedAdvice, study: Tune) -> None:
     if not advice.followed:
-        log.info("advice: none is for driver %s", study.driver)
+        log.info("advice: none for driver %s", study.driver)
     for one in advice.followed:
         reasons = {each.left_out for each in one.cases if each.left_out}
         measured = sum(each.configuration is not None for each in one.cases)

@@ -189,6 +189,10 @@ class Tune(Study):
         """Return what is set: the configuration's values, and the baseline's for all other properties."""
         return {**self.baseline, **configuration}
 
+    def is_baseline(self, properties: Mapping[str, PropertyValue]) -> bool:
+        """Return whether these settings are the baseline's, whatever defaults are spelled out."""
+        return dict(properties) == self.properties(self.baseline_configuration())
+
     def weakest_durability(self) -> Durability:
         """Return the weakest accepted durability: the baseline's."""
         return self.durability_of(self.baseline_configuration())
@@ -238,7 +242,7 @@ def _is_feasible(factors: dict[str, Factor], constraints: list[Constraint], vari
 
 
 def _is_possible(constraint: Constraint, factors: dict[str, Factor], variables: Variables) -> bool:
-    """Return whether two factors satisfy the constraint at some level or end of each; equality, within both ranges."""
+    """Return whether some pair of levels or range ends satisfies it; for `==`, whether the ranges overlap."""
     corners = [
         {constraint.left: left, constraint.right: right}
         for left in factors[constraint.left].extremes()

@@ -22,7 +22,7 @@ from kafka_pareto.kafka.java import cds_archive, java_environment
 from kafka_pareto.settings import Settings, load_settings
 
 _TOPIC: dict[str, Any] = {"topic": "archived", "partitions": 1, "replication_factor": 1, "configs": {}}
-# A step's usual requests. A broker that has written to the later topic also knows the earlier one.
+# A step's usual requests. The mark is written before the topic is read, so that the broker knows the topic by then.
 _REQUESTS: dict[str, dict[str, Any]] = {
     "describe_cluster": {},
     "create_topic": _TOPIC,

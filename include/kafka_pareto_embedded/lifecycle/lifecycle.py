@@ -284,6 +284,8 @@ def file_errors_named(place: Path) -> Iterator[None]:
     """Convert an OSError to a StackError that names its file, or `place` if it has none."""
     try:
         yield
+    except BrokenPipeError:  # the reader of stdout has ended
+        raise
     except OSError as error:
         raise StackError(
             f"{error.filename or place}: {error.strerror or error}; fix this, then run the same command again"

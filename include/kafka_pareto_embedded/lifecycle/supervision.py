@@ -158,10 +158,15 @@ class Supervisor:
 
     def _end_by_hand(self) -> str:
         """Return how to end a process manager that hangs, so that `make down` cannot end it either."""
-        pid = ""
-        with suppress(OSError):
-            pid = f" {(self._state / 'supervisord.pid').read_text(encoding='utf-8').strip()}"
-        return f"end process{pid} with `kill -9{pid}`, then run `make down`, which ends the rest"
+        again = "run the same command again"
+        try:
+            pid = (self._state / "supervisord.pid").read_text(encoding="utf-8").strip()
+        except OSError:
+            return again
+        return (
+            f"{again}; if there is still no answer, end it with `kill -9 {pid}`, which stops the stack and its runs, "
+            "then run `make down`"
+        )
 
 
 def render_configuration(state: Path, programs: list[Program]) -> str:

@@ -106,8 +106,8 @@ def run_campaign(
         text = finished_text(stack, store, keys, runs.address(run_id), whole=whole)
     except OSError as error:
         raise StackError(
-            f"{error.filename or stack.reports}: {error.strerror}; the campaign succeeded: fix this, then print its "
-            f"result with {_resume_command(parameters)}"
+            f"{error.filename or stack.reports}: {error.strerror or error}; the campaign succeeded: fix this, then "
+            f"print its result with {_resume_command(parameters)}"
         ) from error
     print(f"\n{text}", flush=True)
     return 0

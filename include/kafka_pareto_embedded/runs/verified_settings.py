@@ -12,9 +12,9 @@ from kafka_pareto.kafka.client_rules import ClientName
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.kafka.librdkafka_properties import LIBRDKAFKA
 from kafka_pareto.kafka.user_settings import ClientFile, read_client_path
-from kafka_pareto.rollout.versions import ActiveSettings, active_cases, versions
+from kafka_pareto.rollout.versions import ActiveSettings, active_cases, cluster_of_version, versions
 from kafka_pareto.settings import Settings
-from kafka_pareto.storage.store import open_store
+from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.requests import VerifyRequest
 
 _SHOWN_BY_BATCHES = ("batch.size", "compression.type", "enable.idempotence", "linger.ms")
@@ -51,19 +51,22 @@ def _active(request: VerifyRequest, settings: Settings) -> Rollout:
     active = kept[-1]
     if active.driver not in ("producer", "librdkafka"):
         raise BadInputError(f"--active: study {study} has driver {active.driver}, expected producer or librdkafka")
-    source, now, before = f"study {study}, version {active.version}", active.properties, _last_other(kept)
+    source, now, before = f"study {study}, version {active.version}", active.properties, _last_other(store, kept)
     if active.driver == "producer":
         return Rollout(source, now, before)
     return replace(_of_librdkafka(source, now), previous=_seen_in_batches(before))
 
 
-def _last_other(kept: Sequence[ActiveSettings]) -> dict[str, PropertyValue]:
+def _last_other(store: Store, kept: Sequence[ActiveSettings]) -> dict[str, PropertyValue]:
     """Return the settings of producers that have not restarted since the newest version (oldest first).
 
     After a rollback these are the ones rolled back, not `previous_properties`.
     """
     newest = kept[-1]
-    others = [each for each in kept if each.cluster == newest.cluster and each.properties != newest.properties]
+    cluster = cluster_of_version(store, newest)
+    others = [
+        each for each in kept if each.properties != newest.properties and cluster_of_version(store, each) == cluster
+    ]
     return others[-1].properties if others else newest.previous_properties
 
 

@@ -55,7 +55,7 @@ class Stack:
         write_private(self.state / "ports.json", json.dumps(self.ports._asdict()) + "\n")
 
     def chosen_settings(self) -> dict[str, str]:
-        """Return the environment's variables that Airflow's processes read only when they start."""
+        """Return the studies' folder and the receivers of notices, which Airflow reads when it starts, by variable."""
         notify = os.environ.get("KAFKA_PARETO_NOTIFY") or "log"
         return {"KAFKA_PARETO_STUDIES": str(self.settings().studies.resolve()), "KAFKA_PARETO_NOTIFY": notify}
 

@@ -57,7 +57,7 @@ def test_a_backup_with_other_secrets_is_not_restored(saved: Path, capsys: pytest
     env_file.write_text(env_file.read_text(encoding="utf-8") + "POSTGRES_PASSWORD=other\n", encoding="utf-8")
     assert main(["restore", str(saved)]) == 1
     error = capsys.readouterr().err
-    assert error.startswith(f"error: {env_file}: POSTGRES_PASSWORD is not that of the backup; first take over {saved}")
+    assert error.startswith(f"error: {env_file}: POSTGRES_PASSWORD differs from the backup's; first copy {saved}")
 
 
 @pytest.mark.parametrize("arguments", [[], ["save"], ["save", ""], ["remove", "folder"]])

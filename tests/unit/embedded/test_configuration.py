@@ -174,7 +174,7 @@ def test_a_process_manager_that_hangs_is_named_with_the_way_to_end_it(silent_man
     if not has_ports:
         (silent_manager.state / "ports.json").write_text("{")
     said: list[str] = []
-    with pytest.raises(StackError, match=r"end process 4711 with `kill -9 4711`, then run `make down`, which ends the"):
+    with pytest.raises(StackError, match=r"still no answer, end it with `kill -9 4711`, which stops the stack"):
         lifecycle.down(said.append)
     assert said[-1] == "Stopping the stack …"
     assert any("ports.json: cannot be read" in line for line in said) != has_ports

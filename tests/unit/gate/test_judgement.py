@@ -70,10 +70,10 @@ def test_more_failures_break_a_gate_once_chance_is_ruled_out() -> None:
     some = judge(STUDY, CASE, measured(STUDY, spread=0.003, outcomes=["failed"] * 5))
     assert [each.verdict for each in some.conditions] == ["holds", "holds"]
     assert (some.verdict, some.harm) == ("undecided", [])
-    assert some.doubts == ["5 repetitions failed or disrupted the cluster, versus 0 of the reference"]
+    assert some.doubts == ["5 attempts failed or disrupted the cluster, versus 0 of the reference"]
     all_failed = judge(STUDY, CASE, measured(STUDY, outcomes=["failed"] * 10))
     assert all_failed.verdict == "broken"
-    assert all_failed.harm == ["10 repetitions failed or disrupted the cluster, versus 0 of the reference"]
+    assert all_failed.harm == ["10 attempts failed or disrupted the cluster, versus 0 of the reference"]
 
 
 def test_disruptions_of_the_cluster_count_as_failures_do() -> None:
@@ -83,11 +83,11 @@ def test_disruptions_of_the_cluster_count_as_failures_do() -> None:
     rejected = [each.with_values({"upsets": 1}) for each in candidate]
     once = judge(STUDY, CASE, equal, rejected[:1])
     assert (once.verdict, once.harm) == ("undecided", [])
-    assert once.doubts == ["1 repetition failed or disrupted the cluster, versus 0 of the reference"]
+    assert once.doubts == ["1 attempt failed or disrupted the cluster, versus 0 of the reference"]
     assert judge(STUDY, CASE, equal, rejected * 2).verdict == "broken"
     repeated = [each.with_values({"attempts": 3, "upsets": 2}) if each in candidate else each for each in equal]
     assert judge(STUDY, CASE, repeated).harm == [
-        "20 repetitions failed or disrupted the cluster, versus 0 of the reference"
+        "20 attempts failed or disrupted the cluster, versus 0 of the reference"
     ]
 
 

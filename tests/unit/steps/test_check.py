@@ -173,8 +173,8 @@ def test_disruptions_are_drift_at_the_level_that_the_measured_cases_share(tmp_pa
     begun.write_record(begun.keys.plan(), CheckPlan(cases=[plan, plan.model_copy(update=other)][:cases]))
     found = outcome(tmp_path, "k1")
     assert found.outcome == expected  # Fisher's p-value is 0.0498
-    told = ["6 repetitions failed or disrupted the cluster, versus 0 for the baseline"]
-    assert found.reasons == (told if expected == "drifted" else [])
+    reasons = ["6 attempts failed or disrupted the cluster, versus 0 for the baseline"]
+    assert found.reasons == (reasons if expected == "drifted" else [])
 
 
 def test_a_change_without_spread_is_reported_as_not_tested():
@@ -200,6 +200,13 @@ def test_active_settings_that_became_the_studys_baseline_are_not_compared_with_t
     settings = activate(confirmed(tmp_path))
     adopted = study_of(baseline=settings.properties)
     assert begin(tmp_path, "k1", adopted) == []
+    assert outcome(tmp_path, "k1").outcome == "baseline_in_force"
+
+
+def test_a_baseline_that_spells_out_defaults_is_the_same(tmp_path: Path):
+    activate_baseline(tmp_path)
+    spelled_out = {**study_of().baseline, "acks": "-1", "max.request.size": 1_048_576}
+    assert begin(tmp_path, "k1", study_of(baseline=spelled_out)) == []
     assert outcome(tmp_path, "k1").outcome == "baseline_in_force"
 
 

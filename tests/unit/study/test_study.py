@@ -57,14 +57,17 @@ def test_merge_keys_of_yaml_are_read() -> None:
         (["batch.size < linger.ms", "linger.ms < send.buffer.bytes"], True),  # though at no corner of all three
         (["batch.size == linger.ms"], True),
         (["batch.size > 60000"], False),
-        (["batch.size == 60000"], False),
+        (["batch.size > send.buffer.bytes"], True),
+        (["batch.size > receive.buffer.bytes"], False),
+        (["batch.size == receive.buffer.bytes"], False),
     ],
 )
-def test_constraints_that_no_configuration_satisfies_are_refused(constraints: list[str], is_possible: bool) -> None:
+def test_a_study_is_refused_only_if_a_constraint_cannot_be_satisfied(constraints: list[str], is_possible: bool) -> None:
     content = yaml.safe_load((STUDIES / "quick.yaml").read_text(encoding="utf-8"))
     same = {"type": "integer", "low": 33_000, "high": 50_000}
     content["factors"] = {"batch.size": same, "linger.ms": same | {"low": 34_000}, "send.buffer.bytes": same}
-    baseline = {"batch.size": 33_000, "linger.ms": 34_000, "send.buffer.bytes": 35_000}
+    content["factors"]["receive.buffer.bytes"] = same | {"low": 60_000, "high": 70_000}
+    baseline = {"batch.size": 33_000, "linger.ms": 34_000, "send.buffer.bytes": 35_000, "receive.buffer.bytes": 60_000}
     content |= {"constraints": constraints, "advice": False, "baseline": baseline}
     text = yaml.safe_dump(content)
     if is_possible:

@@ -76,10 +76,12 @@ class BegunIngestions:
             return BegunIngestion.model_validate_json(place.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            raise BadInputError(f"{place}: cannot be read: {error.strerror}") from error
+        except ValueError as error:
             raise BadInputError(
                 f"{place}: cannot be read by this release; use another topic, or, if topics {topic} and "
-                f"{topic}.malformed hold nothing else, delete it and them"
+                f"{topic}.malformed hold nothing else, delete both topics and this file"
             ) from error
 
     def keep(self, begun: BegunIngestion) -> None:

@@ -176,7 +176,7 @@ class FileIngestion:
         if held.file is None or held.topic is None or held.file.hash != held.topic.hash:
             rows = held.topic.rows if held.topic else 0
             raise BadInputError(
-                f"topic {begun.topic}: the rows of {wanted.file} differ from its {counted(rows, 'record')}: another "
+                f"topic {begun.topic}: its {counted(rows, 'record')} differ from the rows of {wanted.file}: another "
                 f"program sent records to it, or records were deleted; {self._restart_advice(begun)}"
             )
         sent = self._cluster.end_offset(begun.malformed_topic) - begun.malformed_from_offset

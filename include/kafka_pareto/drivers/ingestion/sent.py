@@ -198,7 +198,7 @@ def kcat_properties(properties: Mapping[str, PropertyValue]) -> dict[str, str]:
         "acks": str(found["acks"]),
         "enable.idempotence": str(found["enable.idempotence"]).lower(),
         "batch.size": str(max(int(found["batch.size"]), 1)),
-        "message.max.bytes": str(max(int(found["max.request.size"]), int(found["batch.size"]))),
+        "message.max.bytes": str(min(max(int(found["max.request.size"]), 1_000), 1_000_000_000)),
         "batch.num.messages": "1000000",
         "linger.ms": str(found["linger.ms"]),
         "compression.codec": str(found["compression.type"]),

@@ -31,7 +31,13 @@ PUBLISHED_ROWS = 5_208_181
 PRODUCERS = "producers"
 OTHER_TOOLS = ("kafka_tool", "kcat")
 KCAT_PROPERTIES = (
-    *("acks", "batch.size", "buffer.memory", "compression.type", "enable.idempotence", "linger.ms", "max.request.size"),
+    "acks",
+    "batch.size",
+    "buffer.memory",
+    "compression.type",
+    "enable.idempotence",
+    "linger.ms",
+    "max.request.size",
 )
 """The producer properties that kcat's client has."""
 _MOST_CLIENTS = 64
@@ -165,9 +171,16 @@ class CompareIngestion(Compare, TopicStudy):
             return f"senders {found['senders']}: needs path producer; {path} sends from the reading thread"
         if self.workload.file and found["rows"]:
             return f"rows {found['rows']}: must be 0 with workload.file, because a file is sent whole"
-        ours: dict[str, FactorValue] = {"reader": "mapped", "encoding": "bytes", "resumable": "false"}
-        ours |= {PRODUCERS: 1, "processes": 1}
+        ours: dict[str, FactorValue] = {
+            "reader": "mapped",
+            "encoding": "bytes",
+            "resumable": "false",
+            PRODUCERS: 1,
+            "processes": 1,
+        }
         if path == "kcat":
+            if int(found["batch.size"]) > int(found["max.request.size"]):
+                return f"batch.size {found['batch.size']}: must be at most max.request.size with path kcat"
             ours |= {name: SETTINGS[name].value(DEFAULTS[name]) for name in DEFAULTS if name not in KCAT_PROPERTIES}
         if path in OTHER_TOOLS and (own := [name for name, value in ours.items() if found[name] != value]):
             return f"{own[0]} {found[own[0]]}: path {path} ignores it; keep {own[0]} at {ours[own[0]]} there"

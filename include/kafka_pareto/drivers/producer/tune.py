@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, field_serializer, field_validator, model_validator
@@ -200,6 +200,10 @@ class TuneProducer(ProducerStudy, Tune):
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
         """Return the configuration's values, with the baseline's for all other properties; idempotence is resolved."""
         return self.known.stated({**self.baseline, **configuration})
+
+    def is_baseline(self, properties: Mapping[str, PropertyValue]) -> bool:
+        """Return whether these settings are the baseline's, whatever defaults are spelled out."""
+        return self.known.resolved(properties) == self.all_settings(self.baseline_configuration())
 
     def durability_of(self, configuration: Configuration) -> Durability:
         """Return the durability that a producer with this configuration promises."""

@@ -47,4 +47,5 @@ def test_kcat_gets_the_producers_settings_under_its_own_names() -> None:
     assert found["linger.ms"] == "5"
     assert found["queue.buffering.max.kbytes"] == "32768"
     assert found["message.max.bytes"] == "1048576"
-    assert kcat_properties({"batch.size": 4194304})["message.max.bytes"] == "4194304", "else batches would be smaller"
+    assert kcat_properties({"max.request.size": 4194304})["message.max.bytes"] == "4194304"
+    assert kcat_properties({"max.request.size": 1})["message.max.bytes"] == "1000", "the least that librdkafka accepts"

@@ -29,6 +29,7 @@ VOLUMES = {
 }
 _PROJECT_NAME = "kafka-pareto"
 _MIB = 1 << 20
+_LONGEST_S = 4 * 3600  # of one volume's archive
 
 
 class BackupError(Exception):
@@ -140,19 +141,8 @@ def _run(
     service: str, program: str, *arguments: str, read: BinaryIO | None = None, written: BinaryIO | None = None
 ) -> str:
     """Run the program as the service's user, with the service's volumes; return its output if it is not `written`."""
-    compose = [
-        "compose",
-        "--project-name",
-        _PROJECT_NAME,
-        "run",
-        "--rm",
-        "--no-TTY",
-        "--no-deps",
-        "--entrypoint",
-        program,
-        service,
-    ]
-    return _docker(*compose, *arguments, read=read, written=written)
+    container = ["run", "--rm", "--no-TTY", "--no-deps", "--entrypoint", program, service]
+    return _docker("compose", "--project-name", _PROJECT_NAME, *container, *arguments, read=read, written=written)
 
 
 def _docker(*arguments: str, read: BinaryIO | None = None, written: BinaryIO | None = None) -> str:
@@ -160,6 +150,8 @@ def _docker(*arguments: str, read: BinaryIO | None = None, written: BinaryIO | N
         done = subprocess.run(
             ["docker", *arguments],
             cwd=PROJECT,
+            env=dict(os.environ),  # docker-compose.yaml may refer to any of the user's variables
+            timeout=_LONGEST_S,
             stdin=read or subprocess.DEVNULL,
             stdout=written or subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -167,6 +159,8 @@ def _docker(*arguments: str, read: BinaryIO | None = None, written: BinaryIO | N
         )
     except OSError as error:
         raise BackupError(f"docker cannot be started: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise BackupError(f"`docker {' '.join(arguments)}` did not end within {_LONGEST_S} s") from error
     if done.returncode:
         raise BackupError(f"`docker {' '.join(arguments)}` failed: {done.stderr.decode(errors='replace').strip()}")
     return (done.stdout or b"").decode(errors="replace").strip()

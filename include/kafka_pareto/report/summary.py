@@ -96,7 +96,7 @@ def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision], driver:
 
 
 def _too_little(undecided: Sequence[Decision]) -> str:
-    """State what is missing: fresh blocks, or intervals despite enough of them."""
+    """Return why cases are undecided: too few fresh blocks for the study, or for an interval."""
     short = [decision for decision in undecided if not decision.has_enough_blocks]
     found = [f"the study requires {short[0].minimum_blocks} fresh blocks and has {_range(short)}"] if short else []
     return "; ".join([*found, *(["too few blocks for an interval"] if len(short) < len(undecided) else [])])

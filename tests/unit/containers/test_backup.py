@@ -1,4 +1,4 @@
-"""What a backup of the stack in containers refuses before it asks Docker for anything."""
+"""Refuse what cannot be backed up or restored, before Docker is asked for anything."""
 
 from __future__ import annotations
 
